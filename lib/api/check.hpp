@@ -1,0 +1,22 @@
+// Checks of user arguments, all of them before anything is sent. Each throws an error that names the function and the value.
+#pragma once
+
+#include "base/types.hpp"
+#include "core/comm.hpp"
+
+namespace smddp::api {
+
+// The communicator behind a handle, alive and usable.
+smddp_comm& checked(smddp_comm_t comm, const char* function);
+
+smddp_request& checked(smddp_request_t request, const char* function);
+
+core::CallSettings checked(const smddp_call_options_t* options, const char* function);
+
+int64_t checked_timeout(int64_t timeout_ms, const char* function);
+int checked_thread_mode(int mode, const char* function);
+
+// dtype, buffers, sizes, root and operation of a call; fills in what the call needs beyond them.
+void check_call(const smddp_comm& comm, const char* function, node::Call& call, bool has_op);
+
+}  // namespace smddp::api

@@ -1,0 +1,24 @@
+// The kinds of smddp_info as data, and as text for people. None of them fails for a bad environment: the error is part of the answer.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace smddp::api {
+
+using Json = nlohmann::ordered_json;
+
+Json build_json();
+std::string build_text(const Json& build);
+
+Json parameters_json();
+std::string parameters_text(const Json& parameters);
+
+Json launcher_json();
+std::string launcher_text(const Json& launcher);
+
+// "label  value" with the values in one column, wrapped at 100 characters; the value's further lines are indented to that column.
+std::string field(const std::string& label, const std::string& value);
+
+}  // namespace smddp::api

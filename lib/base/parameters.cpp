@@ -1,0 +1,105 @@
+#include "base/parameters.hpp"
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace smddp {
+namespace {
+
+constexpr int64_t kMax = INT64_MAX;
+
+// One row a parameter, in the order of parameter::Id.
+constexpr Parameter kTable[parameter::kEnd] = {
+    {"SMDDP_BOOTSTRAP_ADDRESS", Unit::kText, "", 0, 0, "", false,
+     "Host name or address of rank 0, where the ranks meet. Set by smddprun; else MASTER_ADDR."},
+    {"SMDDP_BOOTSTRAP_PORT", Unit::kCount, "0", 0, 65535, "", false,
+     "TCP port of rank 0. 0: MASTER_PORT, or the first free one of MASTER_PORT + 1 … + 8 where the launcher's own store listens on it."},
+    {"SMDDP_BOOTSTRAP_FD", Unit::kCount, "-1", -1, 1 << 20, "", false,
+     "Listening socket that rank 0 inherits from its launcher. Set by smddprun."},
+    {"SMDDP_JOB_ID", Unit::kText, "", 0, 0, "", false,
+     "Tells apart jobs that meet at one port. Set by smddprun; else TORCHELASTIC_RUN_ID and the restart count."},
+    {"SMDDP_BOOTSTRAP_INTERFACE", Unit::kText, "", 0, 0, "", false,
+     "Network interface whose address a unique id carries. Empty: the first that is up and not a container bridge."},
+    {"SMDDP_NODE_ID", Unit::kText, "", 0, 0, "", false,
+     "Ranks with equal ids share memory. Empty: boot id and network namespace."},
+    {"SMDDP_TIMEOUT_MS", Unit::kMilliseconds, "1800000", 1, kMax, "", false,
+     "Deadline of smddp_init and of every operation that gives none. A dead rank is reported within 5 s whatever it is."},
+    {"SMDDP_THREAD_MODE", Unit::kChoice, "owned", 0, 0, "owned|ordered", false,
+     "Which threads may call collectives on a communicator: its owner, or any, in an order that the program keeps."},
+    {"SMDDP_LOG", Unit::kChoice, "warn", 0, 0, "error|warn|info|debug", false, "Least severe messages that are written to standard error."},
+    {"SMDDP_SPIN_US", Unit::kMicroseconds, "-1", -1, 1000000, "", false,
+     "How long a waiting thread polls before it yields. -1: 20 with a core for every rank of the node, one poll otherwise."},
+    {"SMDDP_YIELD_US", Unit::kMicroseconds, "1500", 0, 10000000, "", false,
+     "How long a waiting thread yields its core between polls before it sleeps."},
+    {"SMDDP_SEGMENT_BYTES", Unit::kBytes, "0", 0, 1 << 26, "", true,
+     "Bytes of one rank's share that move at a time in large operations. 0: chosen by size and number of ranks."},
+    {"SMDDP_EAGER_BYTES", Unit::kBytes, "8192", 112, 8192, "", true,
+     "Largest contribution of a rank that travels with its first flag."},
+    {"SMDDP_HEAP_BYTES", Unit::kBytes, "0", 0, int64_t{1} << 44, "", true,
+     "Address space of a rank for smddp_alloc. 0: the machine's memory, rounded up to a power of two."},
+    {"SMDDP_P2P_BUFFER_BYTES", Unit::kBytes, "268435456", 4096, int64_t{1} << 40, "", false,
+     "Bytes that a rank's sends may have in flight before smddp_send waits for receivers."},
+    {"SMDDP_PROGRESS_THREAD", Unit::kChoice, "on", 0, 0, "on|off", false,
+     "Whether a thread of the library moves asynchronous operations while the program computes."},
+};
+
+const char* value_of(const Parameter& parameter) {
+  const char* value = std::getenv(parameter.name);
+  return value && *value ? value : parameter.default_text;
+}
+
+bool is_choice(const Parameter& parameter, const char* value) {
+  const size_t length = std::strlen(value);
+  for (const char* word = parameter.choices; *word;) {
+    const char* end = std::strchr(word, '|');
+    const size_t size = end ? static_cast<size_t>(end - word) : std::strlen(word);
+    if (size == length && std::strncmp(word, value, size) == 0) return true;
+    if (!end) break;
+    word = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+const Parameter& parameter_at(int id) { return kTable[id]; }
+
+int64_t parameter_number(parameter::Id id) {
+  const Parameter& parameter = kTable[id];
+  const char* value = value_of(parameter);
+  int64_t number = 0;
+  const bool parsed = parameter.unit == Unit::kBytes ? parse_bytes(value, number) : parse_integer(value, number);
+  if (!parsed || number < parameter.minimum || number > parameter.maximum) {
+    throw Error(SMDDP_ERR_INVALID_ARGUMENT,
+                format("%s='%s' is not a number from %lld to %lld", parameter.name, value, static_cast<long long>(parameter.minimum),
+                       static_cast<long long>(parameter.maximum)));
+  }
+  return number;
+}
+
+std::string parameter_text(parameter::Id id) {
+  const Parameter& parameter = kTable[id];
+  const char* value = value_of(parameter);
+  if (parameter.unit == Unit::kChoice && !is_choice(parameter, value)) {
+    throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("%s='%s' is not one of %s", parameter.name, value, parameter.choices));
+  }
+  return value;
+}
+
+bool parameter_is_set(parameter::Id id) {
+  const char* value = std::getenv(kTable[id].name);
+  return value && *value;
+}
+
+std::string shared_parameters() {
+  std::string text;
+  for (const Parameter& parameter : kTable) {
+    if (parameter.shared) text += format("%s=%s\n", parameter.name, value_of(parameter));
+  }
+  return text;
+}
+
+}  // namespace smddp

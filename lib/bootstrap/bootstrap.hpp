@@ -1,0 +1,59 @@
+// How ranks find each other: where to meet comes from explicit options, a unique id or the launcher's environment; rank 0 listens on
+// TCP, every other rank says hello, and all leave with the same table. Invariant: a table is complete or the meeting fails on every
+// rank that takes part, before the deadline; strangers on the port change nothing.
+#pragma once
+
+#include "base/unique_fd.hpp"
+
+#include <smddp/smddp.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace smddp::bootstrap {
+
+// Who this process is and where the ranks meet.
+struct Placement {
+  int rank = 0;
+  int size = 1;
+  std::string address;  // of rank 0; empty only if size is 1
+  int port = 0;         // first port to try
+  int port_count = 1;   // rank 0 takes the first free one of port … port + port_count − 1; the others ask each
+  std::string job_id;
+  UniqueFd listener;    // of rank 0, inherited or made with the unique id; else it binds
+  std::string origin;   // for messages and smddp-info: "options", "smddprun", "torchrun", "Open MPI", "PMI", "Slurm", "one process"
+  std::vector<std::string> notes;  // one line for each variable that was read, "RANK=3"; warnings where launchers disagree
+};
+
+// Reads and checks options (nullable) and environment. Throws INVALID_ARGUMENT naming the field or variable and its value, BOOTSTRAP.
+// Order: options, SMDDP_* of smddprun, torchrun's RANK and WORLD_SIZE, OMPI_COMM_WORLD_*, PMI_*, SLURM_*, else one rank.
+Placement placement(const smddp_init_options_t* options);
+
+// What each rank tells all others.
+struct Member {
+  std::string node;  // ranks with equal text share memory (base: SMDDP_NODE_ID or boot id and network namespace)
+  std::string host;  // host name, for messages
+  int64_t pid = 0;
+  std::string cpus;  // allowed CPUs as topology::allowed_cpus gives them
+};
+
+// What all ranks share afterwards.
+struct Meeting {
+  std::array<uint8_t, 16> nonce{};  // random, the same on all ranks of this start and on no other
+  std::vector<Member> members;      // by rank
+};
+
+// Meets. protocol: version of what follows (shared memory, wire), must be equal on all ranks; parameters: "NAME=value\n…", must be
+// equal, the error names the first variable that differs with both values. Throws BOOTSTRAP, VERSION, TIMEOUT (names the ranks that did
+// not come), SYSTEM, on every rank that takes part. Blocks until deadline (base/clock.hpp) at most. size 1 needs no network.
+Meeting meet(Placement& placement, const Member& self, uint32_t protocol, const std::string& parameters, int64_t deadline);
+
+// Listens on an address that others can reach and keeps the socket in this process for the rank 0 that will use the id.
+smddp_unique_id_t create_unique_id();
+
+// This process's node as Member::node wants it.
+std::string node_id();
+
+}  // namespace smddp::bootstrap

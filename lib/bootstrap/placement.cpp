@@ -1,0 +1,148 @@
+// From options and environment to a placement. Invariant: each of rank, address, port and job id has one source, and a source that is
+// used is checked.
+#include "base/error.hpp"
+#include "base/parameters.hpp"
+#include "bootstrap/bootstrap.hpp"
+#include "bootstrap/launchers.hpp"
+#include "bootstrap/socket.hpp"
+#include "bootstrap/unique_id.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace smddp::bootstrap {
+namespace {
+
+constexpr int kPortsBesideStore = 8;
+
+Error invalid(const std::string& text) { return Error(SMDDP_ERR_INVALID_ARGUMENT, text); }
+
+void take_rank(const smddp_init_options_t* options, Placement& placement, Launched& launcher) {
+  if (!options || options->size == 0) {
+    launcher = launched(placement.notes);
+    placement.rank = launcher.rank;
+    placement.size = launcher.size;
+    placement.origin = launcher.origin;
+    return;
+  }
+  if (options->size < 0) throw invalid(format("options.size=%d is negative", options->size));
+  if (options->rank < 0 || options->rank >= options->size) {
+    throw invalid(format("options.rank=%d is not one of 0 to %d (options.size=%d)", options->rank, options->size - 1, options->size));
+  }
+  placement.rank = options->rank;
+  placement.size = options->size;
+  placement.origin = "options";
+  launcher.has_meeting_variables = true;
+}
+
+// Throws unless a variable that the launcher should have set is there.
+Error missing(const Placement& placement, const Launched& launcher, const char* field, const char* ours, const char* master) {
+  if (placement.origin == "options") {
+    return invalid(format("options.%s is not given and neither %s nor %s is set", field, ours, master));
+  }
+  if (launcher.has_meeting_variables) {
+    return invalid(format("%d ranks need a place to meet: WORLD_SIZE=%d is set, but neither %s nor %s is", placement.size, placement.size, master, ours));
+  }
+  return Error(SMDDP_ERR_UNSUPPORTED,
+               format("%s gives rank %d of %d, but this version does not ask it where rank 0 is: set %s and %s to host and port of rank 0 "
+                      "on all ranks",
+                      placement.origin.c_str(), placement.rank, placement.size, "MASTER_ADDR", "MASTER_PORT"));
+}
+
+void note_parameter(parameter::Id id, Placement& placement) {
+  placement.notes.push_back(format("%s=%s", parameter_at(id).name, parameter_text(id).c_str()));
+}
+
+// Whether the address came from the options.
+bool take_address(const smddp_init_options_t* options, Placement& placement, const Launched& launcher) {
+  if (options && options->address) {
+    if (!*options->address) throw invalid("options.address is an empty string");
+    placement.address = options->address;
+    return true;
+  }
+  if (parameter_is_set(parameter::kAddress)) {
+    placement.address = parameter_text(parameter::kAddress);
+    note_parameter(parameter::kAddress, placement);
+    return false;
+  }
+  const char* master = read_variable("MASTER_ADDR", placement.notes);
+  if (!master) throw missing(placement, launcher, "address", "SMDDP_BOOTSTRAP_ADDRESS", "MASTER_ADDR");
+  if (!*master) throw invalid("MASTER_ADDR is set but empty");
+  placement.address = master;
+  return false;
+}
+
+// Whether the port came from the options.
+bool take_port(const smddp_init_options_t* options, Placement& placement, const Launched& launcher) {
+  placement.port_count = 1;
+  if (options && options->port != 0) {
+    if (options->port < 0 || options->port > 65535) throw invalid(format("options.port=%d is not a port from 1 to 65535", options->port));
+    placement.port = options->port;
+    return true;
+  }
+  if (parameter_is_set(parameter::kPort)) {
+    placement.port = static_cast<int>(parameter_number(parameter::kPort));
+    note_parameter(parameter::kPort, placement);
+    if (placement.port != 0) return false;
+  }
+  const char* master = read_variable("MASTER_PORT", placement.notes);
+  if (!master) throw missing(placement, launcher, "port", "SMDDP_BOOTSTRAP_PORT", "MASTER_PORT");
+  placement.port = integer_variable("MASTER_PORT", master, 1, 65535);
+  if (!store_holds_master_port()) return false;
+  placement.notes.push_back("TORCHELASTIC_RUN_ID is set: its store has MASTER_PORT, the ranks meet above it");
+  placement.port_count = std::min(kPortsBesideStore, 65535 - placement.port);
+  if (placement.port_count == 0) throw invalid("MASTER_PORT=65535 leaves no port above it to meet at: set SMDDP_BOOTSTRAP_PORT");
+  ++placement.port;
+  return false;
+}
+
+void take_job_id(const smddp_init_options_t* options, Placement& placement, const Launched& launcher) {
+  if (options && options->job_id) {
+    placement.job_id = options->job_id;
+  } else if (parameter_is_set(parameter::kJobId)) {
+    placement.job_id = parameter_text(parameter::kJobId);
+    note_parameter(parameter::kJobId, placement);
+  } else {
+    placement.job_id = torchrun_job_id();
+    if (placement.job_id.empty()) placement.job_id = launcher.job_id;
+  }
+}
+
+// The launcher's socket is duplicated: a later context of this process meets at it again.
+void take_listener(Placement& placement) {
+  const auto fd = static_cast<int>(parameter_number(parameter::kFd));
+  if (fd < 0) return;
+  note_parameter(parameter::kFd, placement);
+  if (!is_listener(fd) || (placement.port != 0 && local_address(fd).port() != placement.port)) {
+    placement.notes.push_back(format("warning: descriptor %d is not a socket that listens at port %d; rank 0 opens its own", fd, placement.port));
+    return;
+  }
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+  placement.listener.reset(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!placement.listener) throw system_error("fcntl(F_DUPFD_CLOEXEC)", format("SMDDP_BOOTSTRAP_FD=%d", fd));
+}
+
+}  // namespace
+
+Placement placement(const smddp_init_options_t* options) {
+  Placement placement;
+  Launched launcher;
+  if (options && options->unique_id && options->size == 0) {
+    throw invalid("options.unique_id needs options.size and options.rank, but options.size is 0");
+  }
+  take_rank(options, placement, launcher);
+  if (options && options->unique_id) {
+    use_unique_id(*options->unique_id, placement);
+    return placement;
+  }
+  take_job_id(options, placement, launcher);
+  if (placement.size == 1) return placement;
+  const bool own_address = take_address(options, placement, launcher);
+  const bool own_port = take_port(options, placement, launcher);
+  if (placement.rank == 0 && !own_address && !own_port) take_listener(placement);
+  return placement;
+}
+
+}  // namespace smddp::bootstrap

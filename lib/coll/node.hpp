@@ -1,0 +1,10 @@
+// One step: the node group does the whole collective. For communicators whose ranks are all on one node.
+#pragma once
+
+#include "coll/schedule.hpp"
+
+namespace smddp::coll {
+
+Schedule node_schedule(Collective collective, int rank, int size);
+
+}  // namespace smddp::coll

@@ -1,0 +1,105 @@
+#include "control/monitor.hpp"
+
+#include "base/error.hpp"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include <cerrno>
+#include <system_error>
+
+namespace smddp::control {
+namespace {
+
+constexpr uint64_t kStop = ~uint64_t{0};
+
+UniqueFd open_pidfd(int64_t pid) {
+  return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
+}
+
+}  // namespace
+
+Monitor::Monitor(node::Group& group, std::vector<UniqueFd> connections, const std::vector<int64_t>& pids) : group_(group) {
+  if (group_.size() == 1) return;
+  epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll_) throw system_error("epoll_create1", "for the monitor thread");
+  stop_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!stop_) throw system_error("eventfd", "for the monitor thread");
+  epoll_event event{EPOLLIN, {.u64 = kStop}};
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stop_.get(), &event) != 0) throw system_error("epoll_ctl", "for the monitor thread");
+
+  const bool leader = group_.local_rank() == 0;
+  for (size_t i = 0; i < connections.size(); ++i) {
+    if (connections[i]) add(std::move(connections[i]), leader ? static_cast<int>(i) : 0, true);
+  }
+  // Beside the connections: processes whose children keep copies of them, and ranks that only the first rank is connected to.
+  for (size_t r = 0; r < pids.size(); ++r) {
+    if (pids[r] <= 0 || pids[r] == getpid() || static_cast<int>(r) == group_.local_rank()) continue;
+    UniqueFd fd = open_pidfd(pids[r]);
+    if (fd) add(std::move(fd), static_cast<int>(r), false);
+    else if (errno == ESRCH) group_.mark(static_cast<int>(r), node::RankState::kDead, node::DeathReason::kProcess);
+  }
+  // All signals go to the program's own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::thread([this] { loop(); });
+  } catch (const std::system_error& error) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw Error(SMDDP_ERR_RESOURCE, format("cannot start the monitor thread: %s", error.what()));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Monitor::~Monitor() { stop(); }
+
+void Monitor::add(UniqueFd fd, int local_rank, bool connection) {
+  epoll_event event{EPOLLIN | EPOLLRDHUP, {.u64 = watches_.size()}};
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd.get(), &event) != 0) throw system_error("epoll_ctl", "for the monitor thread");
+  watches_.push_back({std::move(fd), local_rank, connection});
+}
+
+void Monitor::handle(size_t index) {
+  Watch& watch = watches_[index];
+  if (watch.connection) {
+    char byte;
+    const ssize_t got = recv(watch.fd.get(), &byte, 1, MSG_DONTWAIT);
+    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) return;
+  }
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, watch.fd.get(), nullptr);
+  group_.mark(watch.local_rank, node::RankState::kDead, watch.connection ? node::DeathReason::kConnection : node::DeathReason::kProcess);
+}
+
+void Monitor::loop() {
+  pthread_setname_np(pthread_self(), "smddp-monitor");
+  for (;;) {
+    epoll_event events[16];
+    const int count = epoll_wait(epoll_.get(), events, 16, -1);
+    for (int i = 0; i < count; ++i) {
+      if (events[i].data.u64 == kStop) return;
+      handle(events[i].data.u64);
+    }
+  }
+}
+
+void Monitor::stop() {
+  if (!thread_.joinable()) return;
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(stop_.get(), &one, sizeof(one));
+  thread_.join();
+}
+
+void Monitor::abandon_in_child() {
+  for (Watch& watch : watches_) watch.fd.reset();
+  epoll_.reset();
+  stop_.reset();
+  if (thread_.joinable()) thread_.detach();
+}
+
+}  // namespace smddp::control

@@ -1,0 +1,245 @@
+#include "core/context.hpp"
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/parameters.hpp"
+#include "core/comm.hpp"
+#include "node/join.hpp"
+#include "topology/topology.hpp"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace smddp::core {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Context>> live;
+};
+
+Registry& registry() {
+  static Registry* const instance = new Registry;  // never destroyed: the process may exit with live contexts
+  return *instance;
+}
+
+void fork_prepare() { registry().mutex.lock(); }
+void fork_parent() { registry().mutex.unlock(); }
+void fork_child() {
+  for (const std::shared_ptr<Context>& context : registry().live) context->abandon_in_child();
+  registry().mutex.unlock();
+}
+
+void install_fork_handlers() {
+  static const int once = pthread_atfork(fork_prepare, fork_parent, fork_child);
+  (void)once;
+}
+
+Level log_level() {
+  const std::string text = parameter_text(parameter::kLog);
+  return text == "error" ? Level::kError : text == "info" ? Level::kInfo : text == "debug" ? Level::kDebug : Level::kWarn;
+}
+
+// The machine's memory rounded up to a power of two, less where very many ranks would exhaust the address space.
+uint64_t heap_bytes(size_t local_ranks) {
+  uint64_t bytes = static_cast<uint64_t>(parameter_number(parameter::kHeap));
+  if (bytes == 0) {
+    const uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    for (bytes = uint64_t{1} << 33; bytes < memory; bytes *= 2) {}
+    while (bytes > (uint64_t{1} << 30) && bytes * local_ranks > uint64_t{1} << 43) bytes /= 2;
+  }
+  const uint64_t page = node::kPageBytes;
+  return std::max((bytes + page - 1) / page * page, uint64_t{64} << 20);
+}
+
+// A rank holds a doorbell and a process descriptor of each rank of its node.
+void raise_descriptor_limit(size_t local_ranks, int rank) {
+  const rlim_t needed = 64 + 4 * local_ranks;
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
+  const rlim_t before = limit.rlim_cur;
+  limit.rlim_cur = std::min<rlim_t>(needed, limit.rlim_max);
+  if (limit.rlim_cur >= needed && setrlimit(RLIMIT_NOFILE, &limit) == 0) return;
+  throw Error(SMDDP_ERR_RESOURCE, format("rank %d needs about %llu file descriptors for %zu ranks on this node, the limit is %llu (hard %llu); see ulimit -n",
+                                         rank, static_cast<unsigned long long>(needed), local_ranks, static_cast<unsigned long long>(before),
+                                         static_cast<unsigned long long>(limit.rlim_max)));
+}
+
+}  // namespace
+
+std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
+  set_log_level(log_level());
+  auto context = std::make_shared<Context>();
+  context->timeout_ms_ = options && options->timeout_ms ? options->timeout_ms : parameter_number(parameter::kTimeout);
+  const int64_t deadline = deadline_after_ms(context->timeout_ms_);
+  context->p2p_buffer_bytes_ = static_cast<uint64_t>(parameter_number(parameter::kP2pBuffer));
+  context->thread_mode_ = options && options->thread_mode ? static_cast<smddp_thread_mode_t>(options->thread_mode)
+                          : parameter_text(parameter::kThreads) == "ordered" ? SMDDP_THREAD_ORDERED
+                                                                             : SMDDP_THREAD_OWNED;
+  context->tuning_.eager_bytes = static_cast<size_t>(parameter_number(parameter::kEager));
+  context->tuning_.segment_bytes = static_cast<size_t>(parameter_number(parameter::kSegment));
+
+  bootstrap::Placement placement = bootstrap::placement(options);
+  context->rank_ = placement.rank;
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  const bootstrap::Member self{bootstrap::node_id(), host, getpid(), topology::allowed_cpus()};
+  context->meeting_ = bootstrap::meet(placement, self, node::kProtocolVersion, shared_parameters(), deadline);
+  const auto& members = context->meeting_.members;
+
+  std::vector<int> local;  // ranks of this node
+  std::vector<std::string> cpus;
+  int local_rank = 0;
+  for (size_t r = 0; r < members.size(); ++r) {
+    if (members[r].node != self.node) {
+      throw Error(SMDDP_ERR_UNSUPPORTED, format("rank %zu runs on host '%s' and does not share memory with rank %d on host '%s'; ranks on several "
+                                                "hosts are not supported yet", r, members[r].host.c_str(), context->rank_, host));
+    }
+    if (static_cast<int>(r) == context->rank_) local_rank = static_cast<int>(local.size());
+    local.push_back(static_cast<int>(r));
+    cpus.push_back(members[r].cpus);
+  }
+
+  raise_descriptor_limit(local.size(), context->rank_);
+  node::Joined joined = node::join(context->meeting_.nonce, self.node, local, local_rank, heap_bytes(local.size()), deadline);
+  context->group_ = std::make_unique<node::Group>(node::Arena::open(std::move(joined.arena)), std::move(joined.doorbells), local, local_rank);
+  node::Arena& arena = *context->group_->arena();
+  context->windows_ = std::make_unique<node::WindowPool>(arena, context->group_->heap());
+
+  engine::WaitPolicy policy;
+  policy.oversubscribed = topology::count_union(cpus) < static_cast<int>(local.size());
+  const int64_t spin_us = parameter_number(parameter::kSpin);
+  policy.spin_ns = policy.oversubscribed && spin_us < 0 ? 0 : (spin_us < 0 ? 20 : spin_us) * 1000;
+  if (spin_us > 0) policy.oversubscribed = false;
+  policy.yield_ns = parameter_number(parameter::kYield) * 1000;
+  context->engine_ = std::make_shared<engine::Engine>(*context->group_, policy, parameter_text(parameter::kProgress) == "on");
+  context->monitor_ = std::make_unique<control::Monitor>(*context->group_, std::move(joined.connections), joined.pids);
+
+  make_world(context, local);
+  context->state_.store(State::kLive, std::memory_order_release);
+  install_fork_handlers();
+  {
+    Registry& all = registry();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    all.live.push_back(context);
+  }
+  log(Level::kInfo, context->rank_, "%zu ranks of %s, placed by %s, %s", members.size(), host, placement.origin.c_str(),
+      policy.oversubscribed ? "more ranks than cores" : "a core for every rank");
+  return context;
+}
+
+Context::~Context() {
+  if (state_.load(std::memory_order_acquire) == State::kForked) {
+    // A forked child shares its parent's locks and threads only in name: leave them alone.
+    (void)monitor_.release();
+    (void)group_.release();
+    (void)windows_.release();
+  }
+}
+
+void Context::finalize() {
+  State expected = State::kLive;
+  if (!state_.compare_exchange_strong(expected, State::kFinalized, std::memory_order_acq_rel)) return;
+  {
+    Registry& all = registry();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    std::erase(all.live, shared_from_this());
+  }
+  // What smddp_send has taken over is the peers' due, for a while.
+  engine_->flush(deadline_after_ms(2000));
+  group_->mark(group_->local_rank(), node::RankState::kFinalized, node::DeathReason::kConnection);
+  engine_->stop({SMDDP_ERR_INVALID_USAGE, format("rank %d called smddp_finalize while the operation was outstanding", rank_)});
+  monitor_->stop();
+  std::set<smddp_comm*> comms;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    comms.swap(comms_);
+  }
+  for (smddp_comm* comm : comms) release_comm(comm);
+}
+
+std::string Context::unusable_reason() const {
+  return state_.load(std::memory_order_acquire) == State::kForked
+             ? format("this process was forked from rank %d after smddp_init and is no rank itself", rank_)
+             : format("rank %d has finalized", rank_);
+}
+
+uint64_t Context::counter(const std::string& name) {
+  const struct {
+    const char* name;
+    uint64_t value;
+  } all[] = {{"fast_path", fast_path_.load(std::memory_order_relaxed)},
+             {"engine_operations", engine_->counters().operations.load(std::memory_order_relaxed)},
+             {"eager", counters_.eager.load(std::memory_order_relaxed)},
+             {"two_copy", counters_.two_copy.load(std::memory_order_relaxed)},
+             {"zero_copy", counters_.zero_copy.load(std::memory_order_relaxed)},
+             {"bytes", counters_.bytes.load(std::memory_order_relaxed)},
+             {"sleeps", engine_->counters().sleeps.load(std::memory_order_relaxed)},
+             {"yields", engine_->counters().yields.load(std::memory_order_relaxed)},
+             {"doorbell_rings", group_->rings()},
+             {"progress_wakeups", engine_->counters().progress_wakeups.load(std::memory_order_relaxed)}};
+  std::string known;
+  for (const auto& counter : all) {
+    if (name == counter.name) return counter.value;
+    known += format("%s%s", known.empty() ? "" : ", ", counter.name);
+  }
+  throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("smddp_comm_counter: no counter '%s'; there are %s", name.c_str(), known.c_str()));
+}
+
+void Context::add(smddp_comm* comm) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  comms_.insert(comm);
+}
+
+void Context::remove(smddp_comm* comm) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  comms_.erase(comm);
+}
+
+void Context::reclaim_boards() {
+  node::Arena& arena = *group_->arena();
+  std::erase_if(retired_, [&](uint64_t offset) {
+    const auto& header = *reinterpret_cast<const node::BoardHeader*>(arena.at(offset));
+    if (header.left.load(std::memory_order_acquire) < static_cast<uint32_t>(header.members)) return false;
+    arena.discard(offset, group_->heap().block_bytes(offset));
+    group_->heap().free(offset);
+    return true;
+  });
+}
+
+uint64_t Context::allocate_board(int ranks) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  reclaim_boards();
+  const uint64_t offset = group_->heap().allocate(node::Board::bytes(ranks));
+  if (offset != node::kNoOffset) node::Board::format(*group_->arena(), offset, ranks);
+  return offset;
+}
+
+void Context::retire_board(uint64_t offset) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  retired_.push_back(offset);
+  reclaim_boards();
+}
+
+void Context::discard_board(uint64_t offset) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  group_->heap().free(offset);
+}
+
+void Context::abandon_in_child() {
+  state_.store(State::kForked, std::memory_order_release);
+  monitor_->abandon_in_child();
+  group_->abandon_in_child();
+  engine_->abandon_in_child();
+}
+
+std::shared_ptr<Context> first_live_context() {
+  Registry& all = registry();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  return all.live.empty() ? nullptr : all.live.front();
+}
+
+}  // namespace smddp::core

@@ -1,0 +1,87 @@
+// One rank of one job: everything that smddp_init starts, in the order in which it is started, and stops in reverse.
+#pragma once
+
+#include "bootstrap/bootstrap.hpp"
+#include "control/monitor.hpp"
+#include "engine/engine.hpp"
+#include "node/group.hpp"
+#include "node/window.hpp"
+
+#include <memory>
+#include <mutex>
+#include <set>
+
+struct smddp_comm;
+
+namespace smddp::core {
+
+class Context : public std::enable_shared_from_this<Context> {
+ public:
+  // Blocks until all ranks are there. Throws; nothing is left behind then.
+  static std::shared_ptr<Context> start(const smddp_init_options_t* options);
+
+  // Idempotent; from any thread. Ends everything that is outstanding and frees all communicators.
+  void finalize();
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(meeting_.members.size()); }
+  int64_t timeout_ms() const { return timeout_ms_; }
+  smddp_thread_mode_t thread_mode() const { return thread_mode_; }
+  bool usable() const { return state_.load(std::memory_order_acquire) == State::kLive; }
+  std::string unusable_reason() const;
+
+  node::Group& group() { return *group_; }
+  node::WindowPool& windows() { return *windows_; }
+  node::Counters& counters() { return counters_; }
+  const node::Tuning& tuning() const { return tuning_; }
+  engine::Engine& engine() { return *engine_; }
+  const std::shared_ptr<engine::Engine>& engine_pointer() const { return engine_; }
+  uint64_t p2p_buffer_bytes() const { return p2p_buffer_bytes_; }
+  uint64_t counter(const std::string& name);  // throws INVALID_ARGUMENT
+  std::atomic<uint64_t>& fast_path() { return fast_path_; }
+
+  smddp_comm* world() const { return world_; }
+  void set_world(smddp_comm* world) { world_ = world; }
+  void add(smddp_comm* comm);
+  void remove(smddp_comm* comm);
+
+  // Boards of communicators whose local rank 0 is this rank.
+  uint64_t allocate_board(int ranks);          // kNoOffset if memory is out
+  void retire_board(uint64_t offset);          // freed by this rank; reused once all members have
+  void discard_board(uint64_t offset);         // never used by anybody
+
+  // Called in a forked child.
+  void abandon_in_child();
+
+  Context() = default;
+  ~Context();
+
+ private:
+  enum class State : uint8_t { kStarting, kLive, kFinalized, kForked };
+  void reclaim_boards();
+
+  std::atomic<State> state_{State::kStarting};
+  int rank_ = 0;
+  int64_t timeout_ms_ = 0;
+  smddp_thread_mode_t thread_mode_ = SMDDP_THREAD_OWNED;
+  uint64_t p2p_buffer_bytes_ = 0;
+  bootstrap::Meeting meeting_;
+  node::Tuning tuning_;
+  node::Counters counters_;
+  std::atomic<uint64_t> fast_path_{0};
+
+  std::unique_ptr<node::Group> group_;
+  std::unique_ptr<node::WindowPool> windows_;
+  std::shared_ptr<engine::Engine> engine_;
+  std::unique_ptr<control::Monitor> monitor_;
+
+  std::mutex mutex_;
+  smddp_comm* world_ = nullptr;
+  std::set<smddp_comm*> comms_;
+  std::vector<uint64_t> retired_;
+};
+
+// The live contexts of this process, oldest first; for smddp_comm_world and fork.
+std::shared_ptr<Context> first_live_context();
+
+}  // namespace smddp::core

@@ -1,0 +1,221 @@
+#include "engine/engine.hpp"
+
+#include <algorithm>
+
+namespace smddp::engine {
+
+Engine::Engine(node::Group& group, const WaitPolicy& policy, bool progress_thread)
+    : group_(group), policy_(policy), wants_thread_(progress_thread) {}
+
+Engine::~Engine() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void Engine::submit(Queue& queue, Request& request, bool background) {
+  request.queue = &queue;
+  counters_.operations.fetch_add(1, std::memory_order_relaxed);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    switch (request.kind) {
+      case RequestKind::kCollective:
+        queue.collectives.push_back(&request);
+        queue.queued.fetch_add(1, std::memory_order_release);
+        break;
+      case RequestKind::kSend: queue.sends.push_back(&request); break;
+      case RequestKind::kRecv:
+        queue.mail.post(request.receive);
+        queue.receives.push_back(&request);
+        break;
+    }
+    if (!queue.active) {
+      queue.active = true;
+      active_.push_back(&queue);
+      outstanding_.store(static_cast<uint32_t>(active_.size()), std::memory_order_release);
+    }
+  }
+  // Most small operations end within the time that waking a thread would take.
+  for (int i = 0; i < (policy_.oversubscribed ? 1 : 48) && !request.done.load(std::memory_order_acquire); ++i) {
+    poll(false);
+    cpu_relax();
+  }
+  if (background && !request.done.load(std::memory_order_acquire) && drivers_.load(std::memory_order_acquire) == 0) wake_progress();
+}
+
+bool Engine::wait(Request& request, int64_t limit) {
+  drivers_.fetch_add(1, std::memory_order_acq_rel);
+  Backoff backoff(policy_);
+  bool ended;
+  while (!(ended = request.done.load(std::memory_order_acquire))) {
+    if (poll(backoff.long_wait()) == Poll::kMoved) {
+      backoff.reset();
+      continue;
+    }
+    if (backoff.long_wait() && limit != kNever && now_ns() >= limit) break;
+    if (!backoff.pause()) sleep(&request, limit);
+  }
+  counters_.yields.fetch_add(backoff.yields(), std::memory_order_relaxed);
+  leave();
+  return ended || request.done.load(std::memory_order_acquire);
+}
+
+bool Engine::test(Request& request) {
+  if (!request.done.load(std::memory_order_acquire)) poll(true);
+  return request.done.load(std::memory_order_acquire);
+}
+
+void Engine::leave() {
+  if (drivers_.fetch_sub(1, std::memory_order_acq_rel) == 1 && outstanding_.load(std::memory_order_acquire)) wake_progress();
+}
+
+void Engine::cancel(Queue& queue, const Status& status) {
+  std::vector<Request*> ended;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (Request* request : queue.collectives) complete(*request, status);
+    for (Request* request : queue.sends) complete(*request, status);
+    for (Request* request : queue.receives) {
+      if (!request->receive.done) queue.mail.cancel(request->receive);
+      complete(*request, request->receive.done ? request->receive.status : status);
+    }
+    queue.collectives.clear();
+    queue.sends.clear();
+    queue.receives.clear();
+    queue.queued.store(0, std::memory_order_release);
+    if (queue.active) {
+      std::erase(active_, &queue);
+      queue.active = false;
+      outstanding_.store(static_cast<uint32_t>(active_.size()), std::memory_order_release);
+    }
+    ended.swap(ended_);
+  }
+  run_callbacks(ended);
+}
+
+void Engine::stop(const Status& status) {
+  {
+    const std::lock_guard<std::mutex> lock(park_mutex_);
+    stopped_.store(true, std::memory_order_release);
+    park_.notify_all();
+  }
+  group_.ring_self();
+  if (thread_.joinable() && thread_.get_id() != std::this_thread::get_id()) thread_.join();
+  std::vector<Queue*> queues;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    queues = active_;
+  }
+  for (Queue* queue : queues) cancel(*queue, status);
+}
+
+void Engine::flush(int64_t deadline) {
+  const auto pending = [this] {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return std::any_of(active_.begin(), active_.end(), [](Queue* q) { return !q->board.failed() && (q->mail.has_outgoing() || !q->sends.empty()); });
+  };
+  while (pending() && now_ns() < deadline) {
+    if (poll(true) != Poll::kMoved) sched_yield();
+  }
+}
+
+bool Engine::has_work(Queue& queue) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return !queue.idle();
+}
+
+void Engine::complete(Request& request, Status status) {
+  request.status = std::move(status);
+  request.queue = nullptr;
+  const bool calls_back = request.callback_state.load(std::memory_order_acquire) == Request::Callback::kSet;
+  if (calls_back) {
+    ended_.push_back(&request);  // still held by the engine
+  } else {
+    request.done.store(1, std::memory_order_release);
+    if (request.callback_state.exchange(Request::Callback::kEnded, std::memory_order_acq_rel) == Request::Callback::kSet) {
+      ended_.push_back(&request);
+    } else {
+      release_request(&request);
+    }
+  }
+  if (followers_.load(std::memory_order_acquire)) {
+    const std::lock_guard<std::mutex> lock(follow_mutex_);
+    follow_.notify_all();
+  }
+  if (sleeper_.load(std::memory_order_seq_cst) && sleeper_id_.load() != std::this_thread::get_id()) group_.ring_self();
+}
+
+void Engine::run_callbacks(std::vector<Request*>& ended) {
+  for (Request* request : ended) {
+    request->done.store(1, std::memory_order_release);
+    request->callback_state.store(Request::Callback::kEnded, std::memory_order_release);
+    request->callback(request->callback_arg, request->status.code);
+    release_request(request);
+  }
+  ended.clear();
+}
+
+void Engine::sleep(const Request* request, int64_t limit) {
+  if (sleeper_.exchange(true, std::memory_order_seq_cst)) {
+    // Another thread of this rank sleeps for all; it, or whoever completes the request, wakes this one. The bound is a safety net.
+    std::unique_lock<std::mutex> lock(follow_mutex_);
+    followers_.fetch_add(1, std::memory_order_seq_cst);
+    if (sleeper_.load(std::memory_order_seq_cst) && !(request && request->done.load(std::memory_order_seq_cst))) {
+      follow_.wait_for(lock, std::chrono::milliseconds(std::clamp(remaining_ms(limit), limit == kNever ? 20 : 1, 20)));
+    }
+    followers_.fetch_sub(1, std::memory_order_seq_cst);
+    return;
+  }
+  sleeper_id_.store(std::this_thread::get_id());
+  group_.begin_sleep();
+  // Between the announcement and this look nobody can have moved unseen.
+  if (poll(true) == Poll::kIdle && !(request && request->done.load(std::memory_order_acquire)) && !stopped_.load(std::memory_order_acquire)) {
+    const int64_t wake = std::min(limit, next_deadline_.load(std::memory_order_relaxed));
+    counters_.sleeps.fetch_add(1, std::memory_order_relaxed);
+    group_.sleep(std::min(1000u, static_cast<unsigned>(remaining_ms(wake))));
+  }
+  group_.end_sleep();
+  sleeper_.store(false, std::memory_order_seq_cst);
+  if (followers_.load(std::memory_order_seq_cst)) {
+    const std::lock_guard<std::mutex> lock(follow_mutex_);
+    follow_.notify_all();
+  }
+}
+
+void Engine::wake_progress() {
+  if (!wants_thread_) return;
+  const std::lock_guard<std::mutex> lock(park_mutex_);
+  if (stopped_.load(std::memory_order_acquire)) return;
+  parked_wake_ = true;
+  if (!thread_.joinable()) {
+    thread_ = std::thread([this] { progress_loop(); });
+  } else {
+    park_.notify_one();
+  }
+}
+
+// Never yields: beside a computing thread that costs far more than it gives. Polls briefly, then sleeps until a peer rings.
+void Engine::progress_loop() {
+  pthread_setname_np(pthread_self(), "smddp-progress");
+  std::unique_lock<std::mutex> lock(park_mutex_);
+  while (!stopped_.load(std::memory_order_acquire)) {
+    if (outstanding_.load(std::memory_order_acquire) == 0 || drivers_.load(std::memory_order_acquire) != 0) {
+      park_.wait(lock, [this] { return parked_wake_ || stopped_.load(std::memory_order_acquire); });
+      parked_wake_ = false;
+      counters_.progress_wakeups.fetch_add(1, std::memory_order_relaxed);
+      continue;
+    }
+    lock.unlock();
+    bool moved = false;
+    for (int i = 0; i < 16 && !moved; ++i) {
+      moved = poll(false) == Poll::kMoved;
+      if (!moved) cpu_relax();
+    }
+    if (!moved) sleep(nullptr, kNever);
+    lock.lock();
+  }
+}
+
+void Engine::abandon_in_child() {
+  if (thread_.joinable()) thread_.detach();
+}
+
+}  // namespace smddp::engine

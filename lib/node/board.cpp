@@ -1,0 +1,308 @@
+// The board's entry protocol and the operations whose contributions travel with their entry.
+#include "node/board.hpp"
+
+#include "base/clock.hpp"
+#include "node/shape.hpp"
+#include "reduce/reduce.hpp"
+
+#include <sched.h>
+
+#include <cstring>
+#include <new>
+
+namespace smddp::node {
+namespace {
+
+uint64_t packed_call(const Call& call) {
+  return static_cast<uint64_t>(call.collective) | static_cast<uint64_t>(call.op) << 8 | static_cast<uint64_t>(call.dtype) << 24;
+}
+
+// 32 bits that differ, but for one chance in 2^32, when anything that ranks must agree on differs.
+uint32_t signature(const Call& call) {
+  uint64_t x = static_cast<uint64_t>(call.count) * 0x9e3779b97f4a7c15u;
+  x ^= (packed_call(call) | static_cast<uint64_t>(static_cast<uint32_t>(call.root)) << 40) * 0xc2b2ae3d27d4eb4fu;
+  x ^= x >> 29;
+  x *= 0x165667b19e3779f9u;
+  return static_cast<uint32_t>(x >> 32);
+}
+
+bool after(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) > 0; }
+
+}  // namespace
+
+void Board::format(Arena& arena, uint64_t offset, int ranks, uint32_t first) {
+  const size_t n = static_cast<size_t>(ranks);
+  const BoardLayout layout(n);
+  unsigned char* base = arena.at(offset);
+  (new (base) BoardHeader{})->members = ranks;
+  Slot* slots = reinterpret_cast<Slot*>(base + layout.slots);
+  for (size_t i = 0; i < kSlots * n; ++i) {
+    (new (&slots[i]) Slot{})->word.store(static_cast<uint64_t>(first - 1) << 32, std::memory_order_relaxed);
+  }
+  Progress* progress = reinterpret_cast<Progress*>(base + layout.progress);
+  for (size_t i = 0; i < n; ++i) (new (&progress[i]) Progress{})->consumed.store(first - 1, std::memory_order_relaxed);
+  std::memset(base + layout.history, 0, n * kHistory * sizeof(CallRecord));
+  Mailbox* mail = reinterpret_cast<Mailbox*>(base + layout.mail);
+  for (size_t i = 0; i < n * n; ++i) {
+    mail[i].written.store(0, std::memory_order_relaxed);
+    mail[i].taken.store(0, std::memory_order_relaxed);
+  }
+}
+
+Board::Board(Group& group, WindowPool& windows, Counters& counters, const Tuning& tuning, uint64_t offset, std::vector<int> members,
+             int rank, uint32_t first)
+    : group_(group),
+      windows_(windows),
+      counters_(counters),
+      tuning_(tuning),
+      offset_(offset),
+      members_(std::move(members)),
+      rank_(rank),
+      size_(static_cast<int>(members_.size())),
+      header_(*reinterpret_cast<BoardHeader*>(group.arena()->at(offset))),
+      sequence_(first),
+      safe_(first - 1),
+      verified_(first - 1),
+      events_seen_(group.events()),
+      sources_(members_.size()) {
+  const BoardLayout layout(members_.size());
+  unsigned char* base = group.arena()->at(offset);
+  slots_ = reinterpret_cast<Slot*>(base + layout.slots);
+  progress_ = reinterpret_cast<Progress*>(base + layout.progress);
+  history_ = reinterpret_cast<CallRecord*>(base + layout.history);
+  eager_ = base + layout.eager;
+  mail_ = reinterpret_cast<Mailbox*>(base + layout.mail);
+}
+
+// Peers may still be reading the last results from this rank's window. They need microseconds; a window that one of them may yet read
+// after that is given up rather than given back.
+Board::~Board() {
+  if (window_ == kNoOffset) return;
+  const int64_t limit = deadline_after_ms(200);
+  for (int r = 0; r < size_; ++r) {
+    const auto behind = [&] {
+      return r != rank_ && !all_left() && (progress_[r].gathered.load(std::memory_order_acquire) < stream_base_ ||
+                                           progress_[r].reduced.load(std::memory_order_acquire) < stream_base_);
+    };
+    while (behind()) {
+      if (failed() || now_ns() > limit) return;
+      sched_yield();
+    }
+  }
+  windows_.give_back(window_);
+}
+
+Step Board::step(Operation& operation) {
+  switch (operation.phase) {
+    case Phase::kBegin: begin(operation); [[fallthrough]];
+    case Phase::kEnter: {
+      const Step entered = enter(operation);
+      if (entered != Step::kMoved) return entered;
+      [[fallthrough]];
+    }
+    case Phase::kCollect: return collect(operation);
+    case Phase::kStream: return stream(operation);
+    case Phase::kDone: return operation.status.ok() ? Step::kDone : Step::kFailed;
+  }
+  return Step::kFailed;
+}
+
+void Board::begin(Operation& operation) {
+  const Call& call = operation.call;
+  operation.sequence = sequence_++;
+  operation.word = static_cast<uint64_t>(operation.sequence) << 32 | signature(call);
+  operation.large = contribution_bytes(call, size_) > tuning_.eager_bytes;
+  operation.phase = Phase::kEnter;
+}
+
+Step Board::enter(Operation& operation) {
+  if (failed()) return fail_operation(operation);
+  const uint32_t sequence = operation.sequence;
+  int waiting = -1;
+  if (backlog_ && !verify_backlog()) return fail_operation(operation);
+  if (!slot_is_free(sequence, waiting)) return wait_for(operation, waiting);
+  expected_[sequence % kSlots] = operation.word;
+
+  const Call& call = operation.call;
+  CallRecord& own = record(sequence, rank_);
+  own.count.store(call.count, std::memory_order_relaxed);
+  own.call.store(packed_call(call), std::memory_order_relaxed);
+  own.root_and_sequence.store(static_cast<uint64_t>(static_cast<uint32_t>(call.root)) << 32 | sequence, std::memory_order_relaxed);
+
+  Slot& entry = slot(sequence, rank_);
+  if (operation.large) {
+    prepare_stream(operation);
+  } else if (contributes(call, rank_)) {
+    const size_t bytes = contribution_bytes(call, size_);
+    if (bytes) std::memcpy(contribution(operation, rank_, bytes), call.sendbuf, bytes);
+  }
+  if (operation.phase == Phase::kDone) return Step::kFailed;  // no window
+  publish(entry.word, operation.word);
+  operation.next_peer = 0;
+  operation.phase = Phase::kCollect;
+  return Step::kMoved;
+}
+
+Board::Seen Board::look(uint32_t sequence, uint64_t word, int peer) {
+  const uint64_t seen = slot(sequence, peer).word.load(std::memory_order_acquire);
+  if (seen == word) return Seen::kYes;
+  if (static_cast<uint32_t>(seen >> 32) != sequence) return Seen::kNotYet;
+  report_mismatch(sequence, peer);
+  return Seen::kFailed;
+}
+
+Step Board::collect(Operation& operation) {
+  const bool everybody = operation.large || full_exchange(operation.call.collective);
+  for (; operation.next_peer < size_; ++operation.next_peer) {
+    const int peer = operation.next_peer;
+    if (peer == rank_ || (!everybody && !reads_from(operation.call, rank_, peer))) continue;
+    switch (look(operation.sequence, operation.word, peer)) {
+      case Seen::kYes: break;
+      case Seen::kNotYet: return wait_for(operation, peer);
+      case Seen::kFailed: return fail_operation(operation);
+    }
+  }
+  if (!operation.large) return combine(operation);
+  operation.phase = Phase::kStream;
+  return stream(operation);
+}
+
+Step Board::combine(Operation& operation) {
+  const Call& call = operation.call;
+  const size_t element = dtype_bytes(call.dtype);
+  const size_t block = call.count * element;
+  const size_t me = static_cast<size_t>(rank_);
+  const size_t bytes = contribution_bytes(call, size_);
+  unsigned char* out = static_cast<unsigned char*>(call.recvbuf);
+  if (bytes && reads(call, rank_)) {
+    switch (call.collective) {
+      case Collective::kAllreduce:
+      case Collective::kReduce:
+      case Collective::kReduceScatter:
+      case Collective::kReduceShares: {
+        const Range share = call.collective == Collective::kReduceShares ? share_of(call.count, size_, rank_) : Range{0, call.count};
+        const size_t skip = call.collective == Collective::kReduceScatter ? me * block : share.begin * element;
+        for (int r = 0; r < size_; ++r) {
+          const unsigned char* from =
+              r == rank_ ? static_cast<const unsigned char*>(call.sendbuf) : contribution(operation, r, bytes);
+          sources_[static_cast<size_t>(r)] = from + skip;
+        }
+        reduce::Arguments arguments;
+        arguments.destinations[0] = out + share.begin * element;
+        arguments.sources = sources_.data();
+        arguments.source_count = size_;
+        arguments.count = share.length;
+        arguments.divisor = call.divisor;
+        arguments.finish = call.finish;
+        reduce::kernel(call.dtype, call.op)(arguments);
+        break;
+      }
+      case Collective::kBroadcast: std::memcpy(out, contribution(operation, call.root, bytes), block); break;
+      case Collective::kScatter: {
+        const unsigned char* from = rank_ == call.root ? static_cast<const unsigned char*>(call.sendbuf) + me * block
+                                                       : contribution(operation, call.root, bytes) + me * block;
+        if (from != out) std::memcpy(out, from, block);
+        break;
+      }
+      case Collective::kGatherShares:
+        for (int r = 0; r < size_; ++r) {
+          const Range share = share_of(call.count, size_, r);
+          const unsigned char* from =
+              r == rank_ ? static_cast<const unsigned char*>(call.sendbuf) : contribution(operation, r, bytes);
+          unsigned char* to = out + share.begin * element;
+          if (from + share.begin * element != to) std::memcpy(to, from + share.begin * element, share.length * element);
+        }
+        break;
+      default: {  // allgather, gather, split, dup; alltoall
+        const size_t skip = call.collective == Collective::kAlltoall ? me * block : 0;
+        for (int r = 0; r < size_; ++r) {
+          unsigned char* to = out + static_cast<size_t>(r) * block;
+          const unsigned char* from =
+              (r == rank_ ? static_cast<const unsigned char*>(call.sendbuf) : contribution(operation, r, bytes)) + skip;
+          if (from != to) std::memcpy(to, from, block);
+        }
+      }
+    }
+  }
+  counters_.eager.fetch_add(1, std::memory_order_relaxed);
+  return finish(operation, full_exchange(call.collective));
+}
+
+Step Board::finish(Operation& operation, bool full_exchange) {
+  operation.phase = Phase::kDone;
+  counters_.bytes.fetch_add(contribution_bytes(operation.call, size_), std::memory_order_relaxed);
+  if (!full_exchange) {
+    backlog_ = true;
+    return verify_backlog() ? Step::kDone : fail_operation(operation);
+  }
+  if (backlog_ && !verify_backlog()) return fail_operation(operation);
+  safe_ = operation.sequence - 1;
+  verified_ = operation.sequence;
+  return Step::kDone;
+}
+
+// Compares what everybody entered into operations that this rank left without seeing all entries, as far as they have come; then the
+// slots of those operations are free for reuse. A rank that is ahead by kSlots waits for it, so nothing is ever overwritten unseen.
+bool Board::verify_backlog() {
+  uint32_t checked = verified_;
+  while (after(sequence_ - 1, checked)) {
+    const uint32_t next = checked + 1;
+    if (!after(slot(next, rank_).word.load(std::memory_order_relaxed) >> 32, checked)) break;  // not entered yet
+    bool complete = true;
+    for (int peer = 0; peer < size_ && complete; ++peer) {
+      if (peer == rank_) continue;
+      const Seen seen = look(next, expected_[next % kSlots], peer);
+      if (seen == Seen::kFailed) return false;
+      complete = seen == Seen::kYes;
+    }
+    if (!complete) break;
+    checked = next;
+  }
+  if (checked != verified_) {
+    verified_ = checked;
+    publish(progress_[rank_].consumed, checked);
+  }
+  backlog_ = after(sequence_ - 1, verified_);
+  return true;
+}
+
+bool Board::slot_is_free(uint32_t sequence, int& waiting) {
+  const uint32_t needed = sequence - kSlots;
+  if (!after(needed, safe_)) return true;
+  uint32_t lowest = sequence;
+  for (int peer = 0; peer < size_; ++peer) {
+    const uint32_t consumed = peer == rank_ ? verified_ : progress_[peer].consumed.load(std::memory_order_acquire);
+    if (after(needed, consumed)) {
+      waiting = peer;
+      return false;
+    }
+    if (after(lowest, consumed)) lowest = consumed;
+  }
+  safe_ = after(lowest, safe_) ? lowest : safe_;
+  return true;
+}
+
+// A rank that has left may have published what this one waits for just before: look once more before giving up.
+Step Board::wait_for(Operation& operation, int peer) {
+  const uint32_t events = group_.events();
+  if (events != events_seen_) {
+    if (failed()) return fail_operation(operation);
+    somebody_left_ = !group_.departed(members_).empty();
+    events_seen_ = events;
+  }
+  if (!somebody_left_ || peer < 0 || !group_.has_left(members_[static_cast<size_t>(peer)])) return Step::kAgain;
+  if (operation.left_peer != peer) {
+    operation.left_peer = peer;
+    return Step::kMoved;
+  }
+  fail(SMDDP_ERR_PEER_GONE, group_.departed(members_));
+  return fail_operation(operation);
+}
+
+Step Board::fail_operation(Operation& operation) {
+  operation.status = failure(&operation);
+  operation.phase = Phase::kDone;
+  return Step::kFailed;
+}
+
+}  // namespace smddp::node

@@ -1,0 +1,140 @@
+// A communicator's place in the arena, seen from one of its ranks: entry slots, stream counters, call history, failure record. Runs one
+// collective at a time, in call order; the thread that calls step() is alone with it.
+#pragma once
+
+#include "node/group.hpp"
+#include "node/operation.hpp"
+#include "node/window.hpp"
+
+#include <string>
+#include <vector>
+
+namespace smddp::node {
+
+// What the group's ranks count for users and tests; relaxed.
+struct Counters {
+  std::atomic<uint64_t> eager{0}, two_copy{0}, zero_copy{0}, bytes{0};
+};
+
+// Sizes that shape the protocol; equal on all ranks.
+struct Tuning {
+  size_t eager_bytes = kEagerBytes;
+  size_t segment_bytes = 0;  // 0: chosen
+};
+
+class Board {
+ public:
+  // Bytes of a board for so many ranks; format() makes them ready before any member attaches. first: number of the first operation.
+  static uint64_t bytes(int ranks) { return BoardLayout(static_cast<size_t>(ranks)).bytes; }
+  static void format(Arena& arena, uint64_t offset, int ranks, uint32_t first = 1);
+
+  // members: local ranks by rank in the communicator; global_ranks: the same as ranks of the world, for messages.
+  Board(Group& group, WindowPool& windows, Counters& counters, const Tuning& tuning, uint64_t offset, std::vector<int> members, int rank,
+        uint32_t first = 1);
+  ~Board();
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  uint64_t offset() const { return offset_; }
+  Group& group() const { return group_; }
+  const std::vector<int>& members() const { return members_; }
+  int global_rank(int rank) const { return group_.global_rank(members_[static_cast<size_t>(rank)]); }
+  Mailbox& mailbox(int receiver, int sender) const { return mail_[static_cast<size_t>(receiver) * static_cast<size_t>(size_) + static_cast<size_t>(sender)]; }
+
+  std::string name;  // for messages
+
+  // Moves the operation on. Never blocks. After kFailed the board stays failed.
+  Step step(Operation& operation);
+
+  // Whether some rank has broken this communicator.
+  bool failed() const { return header_.failure.load(std::memory_order_acquire) == static_cast<uint32_t>(FailureState::kReady); }
+
+  // Writes the failure record unless another rank was first, wakes everybody. Any thread.
+  void fail(smddp_status_t code, const std::string& text);
+
+  // The error that this rank reports for the failure. call: nullable, what it was doing.
+  Status failure(const Operation* operation) const;
+
+  // At the deadline: who is missing or slow. Fails the board.
+  Status time_out(const Operation& operation, int64_t timeout_ms);
+
+  // Marks this rank as having freed the communicator; true if it was the last.
+  bool leave() { return header_.left.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<uint32_t>(size_); }
+  bool all_left() const { return header_.left.load(std::memory_order_acquire) == static_cast<uint32_t>(size_); }
+
+  uint32_t sequence() const { return sequence_; }
+
+ private:
+  enum class Seen : uint8_t { kYes, kNotYet, kFailed };
+
+  void begin(Operation& operation);
+  Step enter(Operation& operation);
+  Step collect(Operation& operation);
+  Step combine(Operation& operation);
+  Step stream(Operation& operation);
+  Step finish(Operation& operation, bool full_exchange);
+  Step wait_for(Operation& operation, int peer);
+  Step fail_operation(Operation& operation);
+
+  void prepare_stream(Operation& operation);
+  const Descriptor& descriptor(const Operation& operation, int rank) const {
+    return *reinterpret_cast<const Descriptor*>(slot(operation.sequence, rank).payload);
+  }
+  bool post_segment(Operation& operation, int& waiting);
+  bool reduce_segment(Operation& operation, int& waiting);
+  bool share_segment(Operation& operation, int& waiting);
+  bool gather_segment(Operation& operation, int& waiting);
+  bool is_lagging(std::atomic<uint64_t> Progress::*counter, uint64_t target, int only, int& waiting) const;
+  unsigned char* piece_window(uint64_t window, uint32_t segment, int piece) const;
+
+  Seen look(uint32_t sequence, uint64_t word, int peer);
+  bool verify_backlog();
+  bool slot_is_free(uint32_t sequence, int& waiting);
+  void report_mismatch(uint32_t sequence, int peer);
+  std::string recorded_call(int rank, uint32_t sequence) const;
+
+  Slot& slot(uint32_t sequence, int rank) const { return slots_[(sequence % kSlots) * static_cast<uint32_t>(size_) + static_cast<uint32_t>(rank)]; }
+  CallRecord& record(uint32_t sequence, int rank) const { return history_[static_cast<uint32_t>(rank) * kHistory + sequence % kHistory]; }
+  unsigned char* eager(uint32_t sequence, int rank) const { return eager_ + ((sequence % kSlots) * static_cast<size_t>(size_) + static_cast<size_t>(rank)) * kEagerBytes; }
+  unsigned char* contribution(const Operation& operation, int rank, size_t bytes) const {
+    return bytes <= kInlineBytes ? slot(operation.sequence, rank).payload : eager(operation.sequence, rank);
+  }
+  template <class T>
+  void publish(std::atomic<T>& word, T value) {
+    word.store(value, kPublishOrder);
+    group_.notify(members_);
+  }
+#ifdef SMDDP_TEST_DROP_RELEASE  // a test builds this once to show that ThreadSanitizer sees what the release store is for
+  static constexpr std::memory_order kPublishOrder = std::memory_order_relaxed;
+#else
+  static constexpr std::memory_order kPublishOrder = std::memory_order_seq_cst;  // release, and ordered before the look at sleepers
+#endif
+
+  Group& group_;
+  WindowPool& windows_;
+  Counters& counters_;
+  const Tuning& tuning_;
+  uint64_t offset_;
+  std::vector<int> members_;
+  int rank_, size_;
+
+  BoardHeader& header_;
+  Slot* slots_;
+  Progress* progress_;
+  CallRecord* history_;
+  unsigned char* eager_;
+  Mailbox* mail_;
+
+  uint32_t sequence_;        // of the next operation
+  uint32_t safe_;            // every peer has consumed up to here
+  uint32_t verified_;        // this rank has compared everybody's entry up to here
+  bool backlog_ = false;     // operations without a full exchange since verified_
+  uint64_t expected_[kSlots] = {};
+  uint64_t stream_base_ = 0;  // segments of all large operations so far
+  uint32_t events_seen_;
+  bool somebody_left_ = false;
+  uint64_t window_ = kNoOffset;
+  std::vector<const void*> sources_;
+};
+
+}  // namespace smddp::node

@@ -1,0 +1,75 @@
+// The ranks of one context that share an arena, seen from one of them: doorbells, life and death, and the events that every waiter polls.
+#pragma once
+
+#include "base/unique_fd.hpp"
+#include "node/arena.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace smddp::node {
+
+class Group {
+ public:
+  Group(std::shared_ptr<Arena> arena, std::vector<UniqueFd> doorbells, std::vector<int> global_ranks, int local_rank);
+
+  const std::shared_ptr<Arena>& arena() const { return arena_; }
+  Heap& heap() const { return heap_; }
+  int local_rank() const { return local_rank_; }
+  int size() const { return static_cast<int>(doorbells_.size()); }
+  int global_rank(int local_rank) const { return global_ranks_[static_cast<size_t>(local_rank)]; }
+
+  // Grows with every death, finalize and failure. One cached load.
+  uint32_t events() const { return header_.events.load(std::memory_order_acquire); }
+
+  // After a sequentially consistent store that peers may sleep for: wakes those of the members (local ranks) that do.
+  void notify(const std::vector<int>& members) const {
+    if (header_.sleepers.load(std::memory_order_seq_cst) != 0) ring_sleeping(members);
+  }
+
+  // Announces an event and wakes everybody.
+  void raise_event() const;
+
+  // One thread of this rank at a time: begin_sleep, look once more whether there is work, sleep unless there is, end_sleep.
+  void begin_sleep() const;
+  void sleep(int timeout_ms) const;  // until somebody rings; timeout −1 for none
+  void end_sleep() const;
+
+  // Wakes the sleeping thread of this very rank.
+  void ring_self() const;
+
+  RankState state(int local_rank) const {
+    return static_cast<RankState>(arena_->rank_line(local_rank).state.load(std::memory_order_acquire));
+  }
+
+  bool has_left(int local_rank) const {
+    const RankState state = this->state(local_rank);
+    return state == RankState::kDead || state == RankState::kFinalized;
+  }
+
+  // The first writer wins; an event follows. False if the rank had died or finalized before.
+  bool mark(int local_rank, RankState state, DeathReason reason);
+
+  // "rank 3 died (connection closed)": who of the members (local ranks) left first, the dead before the finalized. Empty if none did.
+  std::string departed(const std::vector<int>& members) const;
+
+  // Closes in a forked child what would hide this process's death from its peers.
+  void abandon_in_child();
+
+  uint64_t rings() const { return rings_.load(std::memory_order_relaxed); }
+
+ private:
+  void ring_sleeping(const std::vector<int>& members) const;
+  void ring(int local_rank) const;
+
+  std::shared_ptr<Arena> arena_;
+  ArenaHeader& header_;
+  Heap& heap_;
+  std::vector<UniqueFd> doorbells_;
+  std::vector<int> global_ranks_;
+  int local_rank_;
+  mutable std::atomic<uint64_t> rings_{0};
+};
+
+}  // namespace smddp::node

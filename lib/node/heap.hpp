@@ -1,0 +1,33 @@
+// Page-granular allocator of one rank's part of the arena. Only its own process allocates from it; the bookkeeping is private memory.
+// Invariant: blocks never overlap and lie inside [begin, begin + bytes).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+namespace smddp::node {
+
+class Heap {
+ public:
+  Heap(uint64_t begin, uint64_t bytes);
+
+  // Offset of a block of at least bytes (rounded up to pages); kNoOffset if none fits. Any thread.
+  uint64_t allocate(uint64_t bytes);
+
+  // Size of the block that begins at offset; 0 if none does.
+  uint64_t block_bytes(uint64_t offset) const;
+
+  // Frees the block; returns its size, 0 if there is none at this offset.
+  uint64_t free(uint64_t offset);
+
+  uint64_t used_bytes() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<uint64_t, uint64_t> free_;  // offset → bytes, never adjacent
+  std::map<uint64_t, uint64_t> used_;
+  uint64_t used_bytes_ = 0;
+};
+
+}  // namespace smddp::node

@@ -1,0 +1,194 @@
+#include "node/mail.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace smddp::node {
+namespace {
+
+bool matches(const Receive& receive, int source, int tag) {
+  return (receive.source == SMDDP_ANY_SOURCE || receive.source == source) && (receive.tag == SMDDP_ANY_TAG || receive.tag == tag);
+}
+
+}  // namespace
+
+Mail::~Mail() {
+  // Blocks that receivers have not read stay allocated; the arena ends when its last rank lets go of it.
+  reclaim();
+}
+
+// Frees the blocks that receivers are done with.
+void Mail::reclaim() {
+  Arena& arena = *board_.group().arena();
+  for (auto it = blocks_.begin(); it != blocks_.end();) {
+    const auto* block = reinterpret_cast<const MailBlock*>(arena.at(*it));
+    if (!block->released.load(std::memory_order_acquire)) {
+      ++it;
+      continue;
+    }
+    in_flight_bytes_ -= board_.group().heap().free(*it);
+    it = blocks_.erase(it);
+  }
+}
+
+Step Mail::send(int destination, int tag, const void* data, size_t bytes, Status& status) {
+  if (board_.failed()) {
+    status = board_.failure(nullptr);
+    return Step::kFailed;
+  }
+  if (board_.group().has_left(board_.members()[static_cast<size_t>(destination)])) {
+    status = {SMDDP_ERR_PEER_GONE, board_.group().departed({board_.members()[static_cast<size_t>(destination)]}) +
+                                       smddp::format(" before send(%zu bytes, tag %d) on comm '%s', rank %d", bytes, tag,
+                                                     board_.name.c_str(), board_.global_rank(board_.rank()))};
+    return Step::kFailed;
+  }
+  MailEntry entry{};
+  entry.bytes = bytes;
+  entry.offset = kNoOffset;
+  entry.tag = tag;
+  if (bytes <= kMailInlineBytes) {
+    if (bytes) std::memcpy(entry.payload, data, bytes);
+  } else {
+    reclaim();
+    // A message larger than the whole budget may go alone.
+    if (in_flight_bytes_ > 0 && in_flight_bytes_ + bytes > buffer_bytes_) return Step::kAgain;
+    Arena& arena = *board_.group().arena();
+    Heap& heap = board_.group().heap();
+    const uint64_t offset = heap.allocate(sizeof(MailBlock) + bytes);
+    if (offset == kNoOffset) {
+      if (in_flight_bytes_ > 0) return Step::kAgain;
+      status = {SMDDP_ERR_RESOURCE, smddp::format("no shared memory for a message of %zu bytes from rank %d to rank %d; SMDDP_HEAP_BYTES gives more",
+                                                  bytes, board_.global_rank(board_.rank()), board_.global_rank(destination))};
+      return Step::kFailed;
+    }
+    auto* block = new (arena.at(offset)) MailBlock{};
+    block->released.store(0, std::memory_order_relaxed);
+    std::memcpy(arena.at(offset) + sizeof(MailBlock), data, bytes);
+    entry.offset = offset;
+    blocks_.push_back(offset);
+    in_flight_bytes_ += heap.block_bytes(offset);
+  }
+  const bool queued = std::any_of(outgoing_.begin(), outgoing_.end(), [&](const Outgoing& o) { return o.destination == destination; });
+  if (queued || !push(destination, entry)) outgoing_.push_back({destination, entry});
+  return Step::kDone;
+}
+
+bool Mail::push(int destination, const MailEntry& entry) {
+  Mailbox& box = board_.mailbox(destination, board_.rank());
+  const uint64_t written = box.written.load(std::memory_order_relaxed);
+  if (written - box.taken.load(std::memory_order_acquire) >= kMailEntries) return false;
+  box.entries[written % kMailEntries] = entry;
+  box.written.store(written + 1, std::memory_order_seq_cst);
+  board_.group().notify(board_.members());
+  if (destination == board_.rank()) board_.group().ring_self();
+  return true;
+}
+
+void Mail::deliver(const Arrived& arrived, Receive& receive) {
+  const MailEntry& entry = arrived.entry;
+  Arena& arena = *board_.group().arena();
+  const unsigned char* data = entry.offset == kNoOffset ? entry.payload : arena.at(entry.offset) + sizeof(MailBlock);
+  const size_t bytes = std::min<size_t>(entry.bytes, receive.capacity);
+  if (bytes) std::memcpy(receive.buffer, data, bytes);
+  if (entry.offset != kNoOffset) reinterpret_cast<MailBlock*>(arena.at(entry.offset))->released.store(1, std::memory_order_release);
+  receive.message_source = arrived.source;
+  receive.message_tag = entry.tag;
+  receive.message_bytes = entry.bytes;
+  if (entry.bytes > receive.capacity) {
+    receive.status = {SMDDP_ERR_TRUNCATED,
+                      smddp::format("message of %zu bytes from rank %d, tag %d, is longer than the receive buffer of %zu bytes on rank %d, comm '%s'",
+                                    static_cast<size_t>(entry.bytes), board_.global_rank(arrived.source), entry.tag, receive.capacity,
+                                    board_.global_rank(board_.rank()), board_.name.c_str())};
+  }
+  receive.done = true;
+}
+
+// Empties all mailboxes of this rank into the receives that match, or into the list of the unexpected.
+bool Mail::take_all() {
+  bool moved = false;
+  for (int source = 0; source < board_.size(); ++source) {
+    Mailbox& box = board_.mailbox(board_.rank(), source);
+    uint64_t taken = box.taken.load(std::memory_order_relaxed);
+    const uint64_t written = box.written.load(std::memory_order_acquire);
+    if (taken == written) continue;
+    for (; taken != written; ++taken) {
+      const Arrived arrived{source, box.entries[taken % kMailEntries]};
+      const auto match = std::find_if(posted_.begin(), posted_.end(), [&](const Receive* r) { return matches(*r, source, arrived.entry.tag); });
+      if (match == posted_.end()) {
+        unexpected_.push_back(arrived);
+      } else {
+        Receive& receive = **match;
+        posted_.erase(match);
+        deliver(arrived, receive);
+      }
+    }
+    box.taken.store(taken, std::memory_order_seq_cst);
+    board_.group().notify(board_.members());
+    moved = true;
+  }
+  return moved;
+}
+
+void Mail::post(Receive& receive) {
+  take_all();
+  const auto match = std::find_if(unexpected_.begin(), unexpected_.end(), [&](const Arrived& a) { return matches(receive, a.source, a.entry.tag); });
+  if (match != unexpected_.end()) {
+    deliver(*match, receive);
+    unexpected_.erase(match);
+    return;
+  }
+  posted_.push_back(&receive);
+}
+
+void Mail::cancel(Receive& receive) { posted_.remove(&receive); }
+
+bool Mail::progress() {
+  bool moved = take_all();
+  std::vector<bool> blocked(static_cast<size_t>(board_.size()), false);
+  for (auto it = outgoing_.begin(); it != outgoing_.end();) {
+    const auto to = static_cast<size_t>(it->destination);
+    if (blocked[to] || !push(it->destination, it->entry)) {
+      blocked[to] = true;
+      ++it;
+      continue;
+    }
+    it = outgoing_.erase(it);
+    moved = true;
+  }
+  return moved;
+}
+
+bool Mail::drop_hopeless() {
+  const size_t before = outgoing_.size() + posted_.size();
+  take_all();  // what the departed sent before they left still counts
+  const Group& group = board_.group();
+  std::erase_if(outgoing_, [&](const Outgoing& o) { return group.has_left(board_.members()[static_cast<size_t>(o.destination)]); });
+  for (auto it = posted_.begin(); it != posted_.end();) {
+    Receive& receive = **it;
+    std::string who;
+    if (board_.failed()) {
+      receive.status = board_.failure(nullptr);
+    } else {
+      // From anybody: hopeless once a rank has died, or when all others have left.
+      const auto& members = board_.members();
+      const auto left = std::count_if(members.begin(), members.end(), [&](int r) { return r != group.local_rank() && group.has_left(r); });
+      const bool died = std::any_of(members.begin(), members.end(), [&](int r) { return group.state(r) == RankState::kDead; });
+      if (receive.source != SMDDP_ANY_SOURCE) who = group.departed({members[static_cast<size_t>(receive.source)]});
+      else if (died || (left > 0 && left == board_.size() - 1)) who = group.departed(members);
+      if (who.empty()) {
+        ++it;
+        continue;
+      }
+      receive.status.code = SMDDP_ERR_PEER_GONE;
+      receive.status.text = who;
+    }
+    receive.status.text += smddp::format(" during recv(%zu bytes, source %d, tag %d) on comm '%s', rank %d", receive.capacity, receive.source,
+                                         receive.tag, board_.name.c_str(), board_.global_rank(board_.rank()));
+    receive.done = true;
+    it = posted_.erase(it);
+  }
+  return outgoing_.size() + posted_.size() != before;
+}
+
+}  // namespace smddp::node

@@ -1,0 +1,79 @@
+#include "faults.h"
+
+#include <stdlib.h>
+
+typedef struct mismatch {
+  const char *what;
+  call_t usual, other;       /* the last rank calls other */
+  const char *left, *right;  /* words for the two sides; the sentence has both */
+  bool async;
+} mismatch_t;
+
+static void call_differently(rank_t *rank) {
+  mismatch_t *m = rank->arg;
+  call_t call = rank->number == rank->size - 1 ? m->other : m->usual;
+  const size_t bytes = (size_t)rank->size * 200000 * 8;
+  unsigned char *send = calloc(1, bytes), *recv = calloc(1, bytes);
+  call.sendbuf = send;
+  call.recvbuf = recv;
+  smddp_status_t status = m->async ? call_and_wait(&call, rank->world, NULL) : call_blocking(&call, rank->world, NULL);
+  if (status == SMDDP_SUCCESS) status = smddp_barrier(rank->world, NULL); /* this rank's part was done before the others came */
+  free(send);
+  free(recv);
+  CHECK(rank, status == SMDDP_ERR_MISMATCH, "%s: %s (%s), expected SMDDP_ERR_MISMATCH", m->what, smddp_status_string(status),
+        smddp_last_error());
+  CHECK(rank, strstr(smddp_last_error(), m->left) && strstr(smddp_last_error(), m->right), "%s: '%s' and '%s' are not both in '%s'",
+        m->what, m->left, m->right, smddp_last_error());
+  /* Broken for good, on all ranks. */
+  CHECK_STATUS(rank, SMDDP_ERR_MISMATCH, smddp_barrier(rank->world, NULL));
+  CHECK_STATUS(rank, SMDDP_ERR_MISMATCH, smddp_comm_status(rank->world));
+}
+
+static void run_mismatch(mismatch_t m) {
+  for (int size = 2; size <= 3; size++) {
+    for (int async = 0; async < 2; async++) {
+      m.async = async;
+      const char *faults = run_ranks(size, call_differently, &m, NULL);
+      if (faults) fail_msg("%s, %s, %d ranks, %s:\n%s", collective_name(m.usual.collective), m.what, size,
+                           async ? "async" : "blocking", faults);
+    }
+  }
+}
+
+void mismatches(collective_t c) {
+  const call_t small = {c, NULL, NULL, 10, SMDDP_FLOAT32, SMDDP_SUM, 0};
+  call_t large = small, other = small;
+  large.count = 100000;
+  const char *name = collective_name(c);
+  if (c != BARRIER) {
+    other.count = 11;
+    run_mismatch((mismatch_t){"small counts", small, other, "10 ", "11 ", false});
+    other.count = 100001;
+    run_mismatch((mismatch_t){"large counts", large, other, "100000 ", "100001 ", false});
+    run_mismatch((mismatch_t){"small and large count", small, large, "10 ", "100000 ", false});
+    other = small;
+    other.dtype = SMDDP_INT32;
+    run_mismatch((mismatch_t){"types of one size", small, other, "float32", "int32", false});
+    other.dtype = SMDDP_FLOAT64;
+    other.count = 5; /* the same bytes */
+    run_mismatch((mismatch_t){"types of one number of bytes", small, other, "float32", "float64", false});
+  }
+  if (has_op(c)) {
+    other = small;
+    other.op = SMDDP_MAX;
+    run_mismatch((mismatch_t){"operations", small, other, "sum", "max", false});
+    other = large;
+    other.op = SMDDP_AVG;
+    run_mismatch((mismatch_t){"operations of a large call", large, other, "sum", "avg", false});
+  }
+  if (has_root(c)) {
+    other = small;
+    other.root = 1;
+    run_mismatch((mismatch_t){"roots", small, other, "root 0", "root 1", false});
+  }
+  other = small;
+  other.collective = c == ALLREDUCE ? BROADCAST : ALLREDUCE;
+  run_mismatch((mismatch_t){"collectives", small, other, name, collective_name(other.collective), false});
+  other.collective = c == BARRIER ? ALLGATHER : BARRIER;
+  run_mismatch((mismatch_t){"collectives", small, other, name, collective_name(other.collective), false});
+}

@@ -1,0 +1,193 @@
+"""The contestants of the comparison: how each is installed, built and started. Each prints JSON lines {bytes, kind, ranks, median_us,
+min_us} on rank 0. Nothing is installed outside the cache folder."""
+import dataclasses
+import os
+import pathlib
+import re
+import subprocess
+import sys
+from typing import Callable
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+FLOOR_SOURCES = [str(HERE.parent / "floor" / name) for name in ("main.c", "exchange.c", "pipelined.c")]
+
+
+class Unavailable(Exception):
+    """A contestant cannot run here; the text says why."""
+
+
+@dataclasses.dataclass
+class Machine:
+    """What all contestants share in one run."""
+    cache: pathlib.Path
+    build: pathlib.Path | None  # a build tree or prefix of SMDDP
+    cpus: list[int]
+    limit_s: int
+
+    def oversubscribed(self, ranks):
+        return ranks > len(self.cpus)
+
+
+@dataclasses.dataclass
+class Contestant:
+    name: str
+    label: str
+    role: str  # "floor", "peer" or "smddp"
+    settings: str  # stated below the table
+    prepare: Callable[[Machine], str]  # installs and builds; returns the version
+    # The commands of one turn, one after the other, and what they add to the environment.
+    commands: Callable[[Machine, int, str, list[int]], tuple[list[list[str]], dict[str, str]]]
+    collectives: tuple[str, ...] = ()  # empty: all
+    version: str = ""
+
+
+def run_checked(command, what):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise Unavailable(f"{what} failed: {done.stdout.strip().splitlines()[-1:] or done.returncode}")
+
+
+def install(cache, name, packages):
+    """A virtual environment of that name with the packages, made once; returns its folder."""
+    folder = cache / name
+    stamp = folder / ".packages"
+    wanted = " ".join(packages)
+    if not stamp.exists() or stamp.read_text() != wanted:
+        print(f"installing {wanted} into {folder}", file=sys.stderr)
+        run_checked([sys.executable, "-m", "venv", str(folder)], "python3 -m venv")
+        run_checked([str(folder / "bin" / "pip"), "install", "-q", *packages], f"pip install {wanted}")
+        stamp.write_text(wanted)
+    return folder
+
+
+def installed_version(folder, package):
+    names = [p.name for p in folder.glob(f"lib/python*/site-packages/{package}-*.dist-info")]
+    return re.sub(rf"{package}-(.*)\.dist-info", r"\1", names[0]) if names else "?"
+
+
+def newer(target, sources):
+    return target.exists() and all(target.stat().st_mtime > os.path.getmtime(s) for s in sources)
+
+
+def compile_c(target, sources, *flags):
+    if not newer(target, [*sources, str(HERE.parent / "sample.h")]):
+        run_checked(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O3", "-march=native", *sources, "-o", str(target), *flags],
+                    f"gcc {target.name}")
+
+
+# ---- The floor ----
+
+def prepare_floor(machine):
+    compile_c(machine.cache / "floor_bench", FLOOR_SOURCES)
+    return ""
+
+
+def floor_commands(machine, ranks, collective, sizes):
+    return [[str(machine.cache / "floor_bench"), "-n", str(ranks), ",".join(map(str, sizes))]], {}
+
+
+# ---- MPI libraries: the wheel's own mpi.h and libmpi, without its compiler wrapper ----
+
+def prepare_mpi(name, package, packages):
+    def prepare(machine):
+        folder = install(machine.cache, name, packages)
+        compile_c(machine.cache / f"mpi_bench_{name}", [str(HERE / "mpi_bench.c")], f"-I{folder}/include", f"-L{folder}/lib",
+                  f"-Wl,-rpath,{folder}/lib", "-lmpi")
+        return installed_version(folder, package)
+    return prepare
+
+
+def pinned(machine, rank_variable):
+    return [str(HERE / "pin.sh"), rank_variable, ",".join(map(str, machine.cpus))]
+
+
+def mpi_commands(name, launcher_flags, rank_variable, environment, oversubscribed_flags=(), oversubscribed_environment=None):
+    def commands(machine, ranks, collective, sizes):
+        folder = machine.cache / name
+        env = {k: v.format(folder=folder) for k, v in environment.items()}
+        flags = list(launcher_flags)
+        if machine.oversubscribed(ranks):
+            flags += oversubscribed_flags
+            env |= oversubscribed_environment or {}
+        return [[str(folder / "bin" / "mpiexec"), *flags, "-n", str(ranks), *pinned(machine, rank_variable),
+                 str(machine.cache / f"mpi_bench_{name}"), collective, ",".join(map(str, sizes))]], env
+    return commands
+
+
+IMPI_PACKAGES = ["impi-rt>=2021.18,<2022", "impi-devel>=2021.18,<2022"]
+OPENMPI_FLAGS = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
+
+
+# ---- torch's gloo ----
+
+def torch_python():
+    venv = os.environ.get("SMDDP_VENV") or str(ROOT / ".venv")
+    python = pathlib.Path(venv) / "bin" / "python"
+    if not python.exists():
+        raise Unavailable(f"no {python}: set SMDDP_VENV to a virtual environment with torch")
+    return str(python)
+
+
+def prepare_gloo(machine):
+    done = subprocess.run([torch_python(), "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True)
+    if done.returncode:
+        raise Unavailable(f"{torch_python()} cannot import torch")
+    return done.stdout.strip()
+
+
+def gloo_commands(machine, ranks, collective, sizes):
+    return [[torch_python(), str(HERE / "gloo_bench.py"), "-n", str(ranks), collective, ",".join(map(str, sizes))]], {}
+
+
+# ---- SMDDP ----
+
+def smddp_tool(machine, name):
+    if machine.build:
+        if (machine.build / "bin" / name).exists():
+            return str(machine.build / "bin" / name)
+    raise Unavailable(f"no bin/{name} under {machine.build}: build SMDDP and name the build tree or prefix with --build")
+
+
+def prepare_smddp(machine):
+    smddp_tool(machine, "smddprun")
+    tool = smddp_tool(machine, "smddp-bench")
+    done = subprocess.run([tool, "--version"], capture_output=True, text=True)
+    return done.stdout.strip().split()[-1] if done.returncode == 0 and done.stdout.strip() else "?"
+
+
+def smddp_commands(memory):
+    def commands(machine, ranks, collective, sizes):
+        run = [smddp_tool(machine, "smddprun"), "--no-prefix", "-n", str(ranks), *pinned(machine, "LOCAL_RANK"),
+               smddp_tool(machine, "smddp-bench"), collective, "--alloc", memory, "--json", "-"]
+        return [[*run, "-b", str(size), "-e", str(size)] for size in sizes], {}
+    return commands
+
+
+def all_contestants():
+    return [
+        Contestant("floor", "floor", "floor", "the bare loops of tests/bench/floor, private buffers: the fastest of small, one_shot and "
+                   "two_copy; -O3 -march=native", prepare_floor, floor_commands, ("allreduce",)),
+        Contestant("mpich", "MPICH", "peer", "as installed", prepare_mpi("mpich", "mpich", ["mpich>=5,<6"]),
+                   mpi_commands("mpich", [], "PMI_RANK", {})),
+        Contestant("openmpi", "Open MPI", "peer",
+                   " ".join(OPENMPI_FLAGS) + "; with more ranks than CPUs also --mca mpi_yield_when_idle 1",
+                   prepare_mpi("openmpi", "openmpi", ["openmpi>=5,<6"]),
+                   mpi_commands("openmpi", OPENMPI_FLAGS, "OMPI_COMM_WORLD_LOCAL_RANK", {"OPAL_PREFIX": "{folder}"},
+                               ["--mca", "mpi_yield_when_idle", "1"])),
+        Contestant("impi", "Intel MPI", "peer", "I_MPI_FABRICS=shm I_MPI_PIN=0; with more ranks than CPUs also I_MPI_WAIT_MODE=1",
+                   prepare_mpi("impi", "impi_rt", IMPI_PACKAGES),
+                   mpi_commands("impi", [], "PMI_RANK", {"I_MPI_ROOT": "{folder}", "I_MPI_FABRICS": "shm", "I_MPI_PIN": "0"},
+                               (), {"I_MPI_WAIT_MODE": "1"})),
+        Contestant("impi_ofi", "Intel MPI ofi", "peer", "I_MPI_FABRICS=ofi FI_PROVIDER=shm (process_vm_readv for large messages) "
+                   "I_MPI_PIN=0; with more ranks than CPUs also I_MPI_WAIT_MODE=1",
+                   prepare_mpi("impi", "impi_rt", IMPI_PACKAGES),
+                   mpi_commands("impi", [], "PMI_RANK", {"I_MPI_ROOT": "{folder}", "FI_PROVIDER_PATH": "{folder}/lib",
+                                                        "I_MPI_FABRICS": "ofi", "FI_PROVIDER": "shm", "I_MPI_PIN": "0"},
+                               (), {"I_MPI_WAIT_MODE": "1"})),
+        Contestant("gloo", "gloo", "peer", "torch.distributed, one torch thread; allreduce, broadcast and reduce in place",
+                   prepare_gloo, gloo_commands),
+        Contestant("smddp", "SMDDP", "smddp", "smddprun smddp-bench --alloc private", prepare_smddp, smddp_commands("private")),
+        Contestant("smddp_alloc", "SMDDP alloc", "smddp", "smddprun smddp-bench --alloc smddp: buffers from smddp_alloc",
+                   prepare_smddp, smddp_commands("smddp")),
+    ]

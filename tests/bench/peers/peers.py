@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Compares SMDDP with the floor and with other libraries in one run: all take turns, round after round. See README.md."""
+import argparse
+import json
+import os
+import pathlib
+import platform
+import signal
+import subprocess
+import sys
+import time
+
+import contestants as cast
+import report
+
+HERE = pathlib.Path(__file__).resolve().parent
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def size(text):
+    number, unit = (text[:-1], UNITS[text[-1]]) if text[-1:] in UNITS else (text, 1)
+    if not number.isdigit() or int(number) * unit < 4 or int(number) * unit % 4:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size in bytes: a multiple of 4, as 4, 64, 4K, 1M")
+    return int(number) * unit
+
+
+def listed(kind):
+    return lambda text: [kind(item) for item in text.split(",") if item]
+
+
+def arguments():
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "smddp-peers"
+    names = [c.name for c in cast.all_contestants()]
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--ranks", type=listed(int), default=[2], metavar="N,…", help="numbers of ranks (default 2)")
+    p.add_argument("--sizes", type=listed(size), default=listed(size)("4,64,4K,64K,1M,4M,16M,64M"), metavar="BYTES,…",
+                   help="sizes (default 4,64,4K,64K,1M,4M,16M,64M)")
+    p.add_argument("--collectives", type=listed(str), default=["allreduce"], metavar="NAME,…",
+                   help="allreduce (default), broadcast, reduce, allgather, reduce_scatter, alltoall, gather, scatter, barrier")
+    p.add_argument("--rounds", type=int, default=5, metavar="R", help="turns of each contestant (default 5)")
+    p.add_argument("--only", type=listed(str), default=names, metavar="NAME,…", help="contestants: " + ", ".join(names))
+    p.add_argument("--skip", type=listed(str), default=[], metavar="NAME,…", help="contestants to leave out")
+    p.add_argument("--take", choices=("median", "fastest"), default="median",
+                   help="of the rounds' medians: their median (default), or the fastest, for a machine with other work")
+    p.add_argument("--limit", type=int, default=60, metavar="S", help="seconds for one turn; then it is ended (default 60)")
+    p.add_argument("--build", type=pathlib.Path, default=os.environ.get("SMDDP_BUILD_DIR"), metavar="DIR",
+                   help="build tree or prefix of SMDDP (default $SMDDP_BUILD_DIR)")
+    p.add_argument("--cache", type=pathlib.Path, default=cache, metavar="DIR", help=f"virtual environments, programs ({cache})")
+    p.add_argument("--output", type=pathlib.Path, default=pathlib.Path("peers-results"), metavar="DIR",
+                   help="table.md, results.json and plots (default peers-results)")
+    p.add_argument("--plot", action="store_true", help="draw plots; installs matplotlib into the cache if needed")
+    a = p.parse_args()
+    unknown = sorted((set(a.only) | set(a.skip)) - set(names))
+    if unknown:
+        p.error(f"unknown contestant {', '.join(unknown)}; there are {', '.join(names)}")
+    if a.rounds < 1 or a.limit < 1 or not a.sizes or not a.ranks or min(a.ranks) < 2:
+        p.error("--rounds and --limit are at least 1, --ranks at least 2, --sizes not empty")
+    return a
+
+
+def end(process):
+    """Ends a turn that is over its limit: launchers pass SIGTERM on to their ranks, what is left gets SIGKILL."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, sign)
+            process.wait(5)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass
+
+
+def measurements(text):
+    """All JSON objects in text, however nested, that are a measurement: they have bytes and median_us."""
+    decoder, found, position = json.JSONDecoder(), [], 0
+
+    def collect(value):
+        if isinstance(value, dict) and {"bytes", "median_us", "min_us"} <= value.keys():
+            found.append(value)
+        for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            collect(item)
+
+    while (start := min((i for i in (text.find("{", position), text.find("[", position)) if i >= 0), default=-1)) >= 0:
+        try:
+            value, position = decoder.raw_decode(text, start)
+            collect(value)
+        except json.JSONDecodeError:
+            position = start + 1
+    return found
+
+
+def turn(machine, contestant, ranks, collective, sizes):
+    """One turn: (measurements, how it ended). A turn over its limit keeps the sizes it had finished."""
+    commands, environment = contestant.commands(machine, ranks, collective, sizes)
+    environment = os.environ | environment | {"SMDDP_BENCH_LIMIT_S": str(machine.limit_s + 10)}
+    deadline, found = time.monotonic() + machine.limit_s, []
+    for command in commands:
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            out, err = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            end(process)
+            return found + measurements(process.communicate()[0]), f"not finished in {machine.limit_s} s"
+        found += measurements(out)
+        if process.returncode:
+            return found, f"exit status {process.returncode}: " + " ".join(err.split())[-300:]
+    return found, "ok"
+
+
+def prepared(machine, names):
+    ready, absent = [], {}
+    for c in cast.all_contestants():
+        if c.name not in names:
+            continue
+        try:
+            c.version = c.prepare(machine)
+            ready.append(c)
+        except cast.Unavailable as why:
+            absent[c.name] = str(why)
+            print(f"{c.name}: left out: {why}", file=sys.stderr)
+    return ready, absent
+
+
+def compare(machine, ready, ranks, collective, args):
+    """All turns of one table: {contestant: {kind: {bytes: [median of each round]}}}, minima, and how turns failed."""
+    samples, failures = {}, {}
+    for r in range(args.rounds):
+        for c in ready:
+            if c.name in failures or (c.collectives and collective not in c.collectives):
+                continue
+            start = time.monotonic()
+            found, ended = turn(machine, c, ranks, collective, args.sizes)
+            print(f"{collective} {ranks} ranks, round {r + 1} of {args.rounds}: {c.name} {time.monotonic() - start:.1f} s {ended}",
+                  file=sys.stderr)
+            if ended != "ok":
+                failures[c.name] = ended
+            for m in found:
+                samples.setdefault(c.name, {}).setdefault(m.get("kind", collective), {}).setdefault(m["bytes"], []).append(
+                    {"median_us": m["median_us"], "min_us": m["min_us"]})
+    return {"collective": collective, "ranks": ranks, "samples": samples, "failures": failures}
+
+
+def main():
+    args = arguments()
+    args.cache.mkdir(parents=True, exist_ok=True)
+    args.output.mkdir(parents=True, exist_ok=True)
+    cache, build = args.cache.resolve(), args.build and pathlib.Path(args.build).resolve()
+    machine = cast.Machine(cache, build, sorted(os.sched_getaffinity(0)), args.limit)
+    ready, absent = prepared(machine, [n for n in args.only if n not in args.skip])
+    if not ready:
+        sys.exit("no contestant can run")
+    tables = [compare(machine, ready, ranks, collective, args) for collective in args.collectives for ranks in args.ranks]
+    result = {"machine": platform.machine(), "cpu": report.cpu_name(), "cpus": machine.cpus, "rounds": args.rounds, "take": args.take,
+              "sizes": args.sizes, "absent": absent, "tables": tables,
+              "contestants": [{"name": c.name, "label": c.label, "role": c.role, "settings": c.settings, "version": c.version}
+                              for c in ready]}
+    (args.output / "results.json").write_text(json.dumps(result, indent=1) + "\n")
+    text = report.markdown(result)
+    (args.output / "table.md").write_text(text)
+    print(text)
+    if args.plot:
+        python = cast.install(cache, "plot", ["matplotlib"]) / "bin" / "python"
+        subprocess.run([str(python), str(HERE / "plot.py"), str(args.output / "results.json"), str(args.output)], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""smddp-info works where no job runs, and its JSON is JSON."""
+# ctest: TIMEOUT 60
+import json
+import os
+import subprocess
+
+import smddp_test
+from smddp_test import INFO, environment, run
+
+SECTIONS = ("build", "topology", "parameters", "launcher")
+
+
+class Info(smddp_test.TestCase):
+    def test_text(self):
+        result = run(INFO)
+        self.assert_status(result, 0)
+        self.assertEqual(result.stderr, b"")
+        for title in (b"Build", b"Topology", b"Parameters", b"Launcher"):
+            self.assertIn(b"\n" + title + b"\n", b"\n" + result.stdout)
+        self.assertIn(b"SMDDP_TIMEOUT_MS", result.stdout)
+
+    def test_json(self):
+        result = run(INFO, "--json")
+        self.assert_status(result, 0)
+        self.assertEqual(tuple(json.loads(result.stdout)), SECTIONS)
+
+    def test_one_section(self):
+        for section, option in zip(SECTIONS, ("--build", "--topology", "--params", "--launcher")):
+            with self.subTest(section=section):
+                text = run(INFO, option)
+                self.assert_status(text, 0)
+                self.assertTrue(text.stdout.strip())
+                whole = run(INFO, option, "--json")
+                self.assert_status(whole, 0)
+                self.assertEqual(list(json.loads(whole.stdout)), [section])
+
+    def test_values_come_from_the_environment(self):
+        self.assertIn(b"123456789", run(INFO, "--params", env=environment(SMDDP_TIMEOUT_MS="123456789")).stdout)
+        self.assertIn(b"123456789", run(INFO, "--params", "--json", env=environment(SMDDP_TIMEOUT_MS="123456789")).stdout)
+        self.assertIn(b"7", run(INFO, "--launcher", env=environment(RANK="3", WORLD_SIZE="7", MASTER_ADDR="127.0.0.1", MASTER_PORT="29500")).stdout)
+
+    def test_bad_environment(self):
+        env = environment(RANK="2x", WORLD_SIZE="4", MASTER_ADDR="127.0.0.1", MASTER_PORT="29500")
+        for options in ((), ("--json",)):
+            result = run(INFO, *options, env=env)
+            self.assertIn(b"2x", result.stdout + result.stderr)
+            self.assertIn(b"SMDDP_TIMEOUT_MS", result.stdout)
+
+    def test_loopback_down(self):
+        if subprocess.run(["unshare", "-Urn", "true"], capture_output=True).returncode != 0:
+            self.skipTest("no user and network namespaces here")
+        self.assert_status(run("unshare", "-Urn", INFO), 0)
+
+    def test_limited_cpus(self):
+        cpu = min(os.sched_getaffinity(0))
+        result = run("taskset", "-c", str(cpu), INFO, "--topology")
+        self.assert_status(result, 0)
+        self.assertIn(str(cpu).encode(), result.stdout)
+
+    def test_refusals_and_help(self):
+        result = run(INFO, "--nope")
+        self.assert_status(result, 2)
+        self.assert_says(result, "--nope")
+        result = run(INFO, "--help")
+        self.assert_status(result, 0)
+        for option in (b"--json", b"--build", b"--topology", b"--params", b"--launcher", b"Exit status"):
+            self.assertIn(option, result.stdout)
+        self.assertRegex(run(INFO, "--version").stdout, rb"^smddp-info \d+\.\d+\.\d+\n$")
+
+
+if __name__ == "__main__":
+    smddp_test.main()

@@ -1,0 +1,111 @@
+// smddp-info: what smddp_info(3) knows, for people and for programs. Invariant: it starts no job and needs none.
+#include <smddp/smddp.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace {
+
+enum ExitStatus { kFailed = 1, kUsage = 2 };
+
+struct Section {
+  smddp_info_kind_t kind;
+  const char* name;
+  const char* title;
+};
+
+constexpr Section kSections[] = {
+    {SMDDP_INFO_BUILD, "build", "Build"},
+    {SMDDP_INFO_TOPOLOGY, "topology", "Topology"},
+    {SMDDP_INFO_PARAMETERS, "parameters", "Parameters"},
+    {SMDDP_INFO_LAUNCHER, "launcher", "Launcher"},
+};
+
+constexpr const char* kFooter = R"(
+Without options all sections are printed. --json prints one object with a member a section: build, topology,
+parameters, launcher. A section that cannot be read is reported on standard error; the others are printed.
+
+Exit status: 0; 1 if a section could not be read; 2 for a bad command line.)";
+
+// The text of a section; on failure false, and the sentence instead of the text.
+bool read_section(smddp_info_kind_t kind, smddp_info_format_t format, std::string& text) {
+  size_t length = 0;
+  smddp_status_t status = smddp_info(kind, format, nullptr, 0, &length);
+  // What is described may grow between two calls.
+  for (size_t capacity = 0; status == SMDDP_SUCCESS && capacity <= length;) {
+    capacity = length + 1;
+    text.resize(capacity);
+    status = smddp_info(kind, format, text.data(), capacity, &length);
+  }
+  if (status != SMDDP_SUCCESS) {
+    text = smddp_last_error();
+    return false;
+  }
+  text.resize(length);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return true;
+}
+
+int print_sections(const std::vector<const Section*>& sections, bool as_json) {
+  int status = 0;
+  nlohmann::ordered_json all;
+  const char* separator = "";
+  for (const Section* section : sections) {
+    std::string text;
+    if (!read_section(section->kind, as_json ? SMDDP_FORMAT_JSON : SMDDP_FORMAT_TEXT, text)) {
+      std::fprintf(stderr, "smddp-info: %s: %s\n", section->name, text.c_str());
+      status = kFailed;
+    } else if (as_json) {
+      all[section->name] = nlohmann::ordered_json::parse(text);
+    } else {
+      if (sections.size() > 1) std::printf("%s%s\n", separator, section->title);
+      std::printf("%s\n", text.c_str());
+      separator = "\n";
+    }
+  }
+  if (as_json) std::printf("%s\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  return std::fflush(stdout) == 0 ? status : kFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Describes the library, this machine, the parameters and the launcher.", "smddp-info");
+  app.footer(kFooter);
+  app.set_help_flag("-h,--help", "Print this text");
+  bool as_json = false, version = false;
+  bool chosen[std::size(kSections)] = {};
+  app.add_flag("--json", as_json, "Print JSON");
+  app.add_flag("--build", chosen[0], "Version, compiler, SIMD targets, features");
+  app.add_flag("--topology", chosen[1], "NUMA nodes, cores, GPUs, network interfaces, allowed CPUs");
+  app.add_flag("--params,--parameters", chosen[2], "Every SMDDP_* variable: value, default, range, meaning");
+  app.add_flag("--launcher", chosen[3], "Rank, size and address that smddp_init would take, and from where");
+  app.add_flag("--version", version, "Print the version of the library");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "smddp-info: %s (smddp-info --help)\n", error.what());
+    return kUsage;
+  }
+  if (version) {
+    int major = 0, minor = 0, patch = 0;
+    smddp_version(&major, &minor, &patch);
+    std::printf("smddp-info %d.%d.%d\n", major, minor, patch);
+    return 0;
+  }
+  std::vector<const Section*> sections;
+  for (size_t i = 0; i < std::size(kSections); ++i) {
+    if (chosen[i]) sections.push_back(&kSections[i]);
+  }
+  if (sections.empty()) {
+    for (const Section& section : kSections) sections.push_back(&section);
+  }
+  return print_sections(sections, as_json);
+}

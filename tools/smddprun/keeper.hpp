@@ -1,0 +1,30 @@
+// The keeper: a process between the launcher and the ranks that is their parent, reaps them and every orphan they leave, and kills the
+// whole tree when the launcher dies. Invariant: it ends only when nothing of the job is left.
+#pragma once
+
+#include "fd.hpp"
+#include "spawn.hpp"
+
+#include <cstdint>
+
+namespace smddprun {
+
+// From launcher to keeper, one packet each.
+struct Command {
+  enum Target : int32_t { kRanks, kGroups, kTree };  // running ranks; their process groups; every process of the job
+  int32_t signal;
+  int32_t target;
+};
+
+// From keeper to launcher, one packet each. Exits come in the order in which the ranks died.
+struct Event {
+  enum Kind : int32_t { kForkFailed, kExecFailed, kExited, kEnded };
+  int32_t kind;
+  int32_t rank;
+  int32_t value;  // errno, errno, wait status, 0
+};
+
+// Starts the ranks and stays until they and all their descendants are gone. Runs in a child of the launcher, all signals blocked.
+[[noreturn]] void run_keeper(LaunchPlan& plan, Fd channel);
+
+}  // namespace smddprun

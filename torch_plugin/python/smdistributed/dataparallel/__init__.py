@@ -1,0 +1,1 @@
+"""SMDDP: communication for data-parallel training."""
