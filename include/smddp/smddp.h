@@ -289,7 +289,7 @@ SMDDP_EXPORT smddp_status_t smddp_comm_transport(smddp_comm_t comm, int peer, co
  * options: nullable. The result of a reduction has the same bits on every rank that receives it. All have a page of their own. */
 
 /* recvbuf[i] = reduction over all ranks of sendbuf[i], count elements each. In place: sendbuf == recvbuf. Cost in a node: one slot
- * exchange up to 8 KiB; above, (p − 1)/p × count read and written twice (private) or once (smddp_alloc). smddp_allreduce(3) */
+ * exchange up to 8 … 64 KiB (by p); above, (p − 1)/p × count read and written twice (private) or once (smddp_alloc). smddp_allreduce(3) */
 SMDDP_EXPORT smddp_status_t smddp_allreduce(const void *sendbuf, void *recvbuf, size_t count, smddp_dtype_t dtype, smddp_op_t op,
                                             smddp_comm_t comm, const smddp_call_options_t *options);
 SMDDP_EXPORT smddp_status_t smddp_allreduce_async(const void *sendbuf, void *recvbuf, size_t count, smddp_dtype_t dtype,

@@ -2,15 +2,20 @@
 #include "base/types.hpp"
 
 #include <cstring>
+#include <memory>
+#include <new>
 
 namespace smddp::api {
 namespace {
 constexpr size_t kText = 2048;
-thread_local char t_last_error[kText] = "";
+// On the heap: the library's thread-local memory must fit the little that is left for libraries which a program loads late.
+thread_local std::unique_ptr<char[]> t_last_error;
 }  // namespace
 
 smddp_status_t report(smddp_status_t code, const char* text) noexcept {
-  std::strncpy(t_last_error, text, kText - 1);
+  if (!t_last_error) t_last_error.reset(new (std::nothrow) char[kText]);
+  if (!t_last_error) return code;
+  std::strncpy(t_last_error.get(), text, kText - 1);
   t_last_error[kText - 1] = '\0';
   return code;
 }
@@ -27,7 +32,7 @@ void smddp_version(int* major, int* minor, int* patch) {
 
 const char* smddp_status_string(smddp_status_t status) { return smddp::status_name(status); }
 
-const char* smddp_last_error(void) { return smddp::api::t_last_error; }
+const char* smddp_last_error(void) { return smddp::api::t_last_error ? smddp::api::t_last_error.get() : ""; }
 
 smddp_status_t smddp_dtype_size(smddp_dtype_t dtype, size_t* size) {
   return smddp::api::guard([&] {

@@ -58,7 +58,9 @@ class Search {
     if (!addresses_.empty()) return;
     last_ = format("address '%s' of rank 0 cannot be resolved: %s", placement_.address.c_str(), found.error.c_str());
     const bool malformed = placement_.address.find_first_of(":[]%/ ") != std::string::npos;
-    if (!found.temporary && (malformed || waited(kUnknownNameMs))) throw Error(SMDDP_ERR_BOOTSTRAP, "rank " + std::to_string(hello_.rank) + ": " + last_);
+    if (!found.temporary && (malformed || waited(kUnknownNameMs))) {
+      throw Error(SMDDP_ERR_BOOTSTRAP, format("rank %d: %s", hello_.rank, last_.c_str()));
+    }
   }
 
   std::optional<Greeting> ask_all() {
@@ -127,8 +129,9 @@ Meeting join(const Placement& placement, Hello hello, int64_t deadline) {
   FrameReader::State state;
   while ((state = reader.read(greeting.fd.get())) == FrameReader::State::kMore) {
     if (!wait_for(greeting.fd.get(), POLLIN, deadline)) {
-      throw Error(SMDDP_ERR_TIMEOUT, format("rank %d of %d waited %lld ms: %s accepted it but did not say by then that all had come", hello.rank,
-                                            hello.size, static_cast<long long>(hello.timeout_ms), root.c_str()));
+      throw Error(SMDDP_ERR_TIMEOUT,
+                  format("rank %d of %d waited %lld ms: %s accepted it but did not say by then that all had come", hello.rank, hello.size,
+                         static_cast<long long>(hello.timeout_ms), root.c_str()));
     }
   }
   if (state == FrameReader::State::kClosed) {

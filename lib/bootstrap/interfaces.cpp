@@ -66,8 +66,9 @@ Address reachable_address() {
   }
   if (best) return copy_of(best->ifa_addr);
   if (!wanted.empty()) {
-    throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("SMDDP_BOOTSTRAP_INTERFACE='%s' is not an interface that is up and has an address; there are: %s",
-                                                   wanted.c_str(), names.c_str()));
+    throw Error(SMDDP_ERR_INVALID_ARGUMENT,
+                format("SMDDP_BOOTSTRAP_INTERFACE='%s' is not an interface that is up and has an address; there are: %s", wanted.c_str(),
+                       names.c_str()));
   }
   Address loopback = wildcard(AF_INET, 0);
   reinterpret_cast<sockaddr_in*>(&loopback.storage)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);

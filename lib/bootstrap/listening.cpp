@@ -13,8 +13,8 @@
 namespace smddp::bootstrap {
 namespace {
 
-constexpr int kAskMs = 400;    // one holder of a port
-constexpr int kPatienceMs = 1500;  // all of them, and ports that a connection of somebody holds for a moment
+constexpr int kAskMs = 400;        // one holder of a port
+constexpr int kPatienceMs = 1000;  // all of them, and ports that a connection of somebody holds for a moment
 
 Error cannot_listen(const std::string& where, int error) {
   const smddp_status_t code = error == EMFILE || error == ENFILE || error == ENOMEM ? SMDDP_ERR_RESOURCE : SMDDP_ERR_BOOTSTRAP;
@@ -39,8 +39,9 @@ Chosen choose(const Placement& placement, int64_t deadline) {
                 format("address '%s' of rank 0 cannot be resolved: %s", placement.address.c_str(), found.error.c_str()));
   }
   chosen.named = found.addresses;
-  const bool loopback_only = !found.addresses.empty() && std::all_of(found.addresses.begin(), found.addresses.end(), [](const Address& a) { return a.is_loopback(); });
-  if (found.numeric || (placement.address == "localhost" && loopback_only)) chosen.exact = found.addresses;
+  const auto is_loopback = [](const Address& address) { return address.is_loopback(); };
+  const bool here = placement.address == "localhost" && std::all_of(chosen.named.begin(), chosen.named.end(), is_loopback);
+  if (found.numeric || here) chosen.exact = found.addresses;
   return chosen;
 }
 

@@ -37,18 +37,18 @@ void take_rank(const smddp_init_options_t* options, Placement& placement, Launch
   launcher.has_meeting_variables = true;
 }
 
-// Throws unless a variable that the launcher should have set is there.
+// The error for a part of the meeting place that nobody has given.
 Error missing(const Placement& placement, const Launched& launcher, const char* field, const char* ours, const char* master) {
   if (placement.origin == "options") {
     return invalid(format("options.%s is not given and neither %s nor %s is set", field, ours, master));
   }
   if (launcher.has_meeting_variables) {
-    return invalid(format("%d ranks need a place to meet: WORLD_SIZE=%d is set, but neither %s nor %s is", placement.size, placement.size, master, ours));
+    return invalid(format("WORLD_SIZE=%d is set, but neither %s nor %s says where the ranks meet", placement.size, master, ours));
   }
   return Error(SMDDP_ERR_UNSUPPORTED,
-               format("%s gives rank %d of %d, but this version does not ask it where rank 0 is: set %s and %s to host and port of rank 0 "
-                      "on all ranks",
-                      placement.origin.c_str(), placement.rank, placement.size, "MASTER_ADDR", "MASTER_PORT"));
+               format("%s gives rank %d of %d, but this version does not ask it where rank 0 is: set MASTER_ADDR and MASTER_PORT "
+                      "to host and port of rank 0 on all ranks",
+                      placement.origin.c_str(), placement.rank, placement.size));
 }
 
 void note_parameter(parameter::Id id, Placement& placement) {
@@ -116,7 +116,8 @@ void take_listener(Placement& placement) {
   if (fd < 0) return;
   note_parameter(parameter::kFd, placement);
   if (!is_listener(fd) || (placement.port != 0 && local_address(fd).port() != placement.port)) {
-    placement.notes.push_back(format("warning: descriptor %d is not a socket that listens at port %d; rank 0 opens its own", fd, placement.port));
+    placement.notes.push_back(
+        format("warning: descriptor %d is not a socket that listens at port %d; rank 0 opens its own", fd, placement.port));
     return;
   }
   fcntl(fd, F_SETFD, FD_CLOEXEC);

@@ -43,7 +43,9 @@ class Root {
   Meeting run() {
     while (!roster_.complete()) {
       const int64_t until = std::min(deadline_, roster_.verdict_time());
-      if (until != kNever && now_ns() >= until) fail(Error(SMDDP_ERR_TIMEOUT, roster_.timeout_sentence() + "; rank 0 listened at " + listening_.where));
+      if (until != kNever && now_ns() >= until) {
+        fail(Error(SMDDP_ERR_TIMEOUT, roster_.timeout_sentence() + "; rank 0 listened at " + listening_.where));
+      }
       turn(until);
     }
     Meeting meeting = roster_.meeting();
@@ -127,8 +129,9 @@ class Root {
 
   void make_room(int error) {
     if (drop_oldest_stranger()) return;
-    fail(Error(SMDDP_ERR_RESOURCE, format("rank 0 cannot accept another connection: %s; %d ranks need about that many descriptors (ulimit -n)",
-                                          strerror(error), descriptors_.needed())));
+    fail(Error(SMDDP_ERR_RESOURCE,
+               format("rank 0 cannot accept another connection: %s; it needs a descriptor for each of %d ranks (ulimit -n)", strerror(error),
+                      descriptors_.needed())));
   }
 
   void handle(uint64_t id) {
@@ -176,9 +179,9 @@ class Root {
   }
 
   void refuse_version(uint64_t id, Connection& connection) {
-    refuse(id, connection, {Reason::kVersion, SMDDP_ERR_VERSION,
-                            format("bootstrap version differs: %d on rank 0, %d on a rank that came: they run different versions of the library",
-                                   kFrameVersion, connection.reader.version())});
+    const std::string text = format("bootstrap version differs: %d on rank 0, %d on a rank that came: they run different versions of the library",
+                                    kFrameVersion, connection.reader.version());
+    refuse(id, connection, {Reason::kVersion, SMDDP_ERR_VERSION, text});
   }
 
   bool is_alive(uint64_t id) {

@@ -109,8 +109,8 @@ UniqueFd take_listener(const Fields& fields) {
     throw Error(SMDDP_ERR_INVALID_USAGE, "this unique id has been used by a rank 0 of this process already; each start needs a new one");
   }
   throw Error(SMDDP_ERR_INVALID_USAGE,
-              format("the process that makes a unique id must become rank 0: this id was made by process %lld (listening at %s port %d), rank 0 is process %d",
-                     static_cast<long long>(fields.pid), address_text(fields).c_str(), fields.port, static_cast<int>(getpid())));
+              format("the process that makes a unique id must become rank 0: process %lld at %s made this one, rank 0 is process %d",
+                     static_cast<long long>(fields.pid), address_text(fields).c_str(), static_cast<int>(getpid())));
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ smddp_comm* make_comm(const std::shared_ptr<Context>& context, uint64_t offset, 
                       int64_t timeout_ms, smddp_thread_mode_t mode) {
   smddp_comm* comm = take_comm();
   comm->context = context;
-  comm->board = std::make_unique<node::Board>(context->group(), context->windows(), context->counters(), context->tuning(), offset,
-                                              std::move(members), rank);
+  comm->board = std::make_unique<node::Board>(context->group(), context->windows(), context->tuning(), offset, std::move(members),
+                                              rank);
   comm->board->name = name.substr(0, 63);
   comm->queue = std::make_unique<engine::Queue>(*comm->board, context->p2p_buffer_bytes());
   comm->timeout_ms.store(timeout_ms);
@@ -108,7 +108,7 @@ Status run(smddp_comm& comm, const char* function, const node::Call& call, const
     for (;;) {
       const node::Step step = comm.board->step(operation);
       if (step == node::Step::kDone || step == node::Step::kFailed) {
-        comm.context->fast_path().fetch_add(1, std::memory_order_relaxed);
+        node::Counters::add(comm.board->counters.fast_path, 1);
         return std::move(operation.status);
       }
       if (step == node::Step::kMoved) {

@@ -168,15 +168,21 @@ std::string Context::unusable_reason() const {
 }
 
 uint64_t Context::counter(const std::string& name) {
+  node::Counters sum;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    sum.add(retired_counters_);
+    for (const smddp_comm* comm : comms_) sum.add(comm->board->counters);
+  }
   const struct {
     const char* name;
     uint64_t value;
-  } all[] = {{"fast_path", fast_path_.load(std::memory_order_relaxed)},
+  } all[] = {{"fast_path", sum.fast_path.load(std::memory_order_relaxed)},
              {"engine_operations", engine_->counters().operations.load(std::memory_order_relaxed)},
-             {"eager", counters_.eager.load(std::memory_order_relaxed)},
-             {"two_copy", counters_.two_copy.load(std::memory_order_relaxed)},
-             {"zero_copy", counters_.zero_copy.load(std::memory_order_relaxed)},
-             {"bytes", counters_.bytes.load(std::memory_order_relaxed)},
+             {"eager", sum.eager.load(std::memory_order_relaxed)},
+             {"two_copy", sum.two_copy.load(std::memory_order_relaxed)},
+             {"zero_copy", sum.zero_copy.load(std::memory_order_relaxed)},
+             {"bytes", sum.bytes.load(std::memory_order_relaxed)},
              {"sleeps", engine_->counters().sleeps.load(std::memory_order_relaxed)},
              {"yields", engine_->counters().yields.load(std::memory_order_relaxed)},
              {"doorbell_rings", group_->rings()},
@@ -196,7 +202,7 @@ void Context::add(smddp_comm* comm) {
 
 void Context::remove(smddp_comm* comm) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  comms_.erase(comm);
+  if (comms_.erase(comm)) retired_counters_.add(comm->board->counters);
 }
 
 void Context::reclaim_boards() {

@@ -32,13 +32,11 @@ class Context : public std::enable_shared_from_this<Context> {
 
   node::Group& group() { return *group_; }
   node::WindowPool& windows() { return *windows_; }
-  node::Counters& counters() { return counters_; }
   const node::Tuning& tuning() const { return tuning_; }
   engine::Engine& engine() { return *engine_; }
   const std::shared_ptr<engine::Engine>& engine_pointer() const { return engine_; }
   uint64_t p2p_buffer_bytes() const { return p2p_buffer_bytes_; }
   uint64_t counter(const std::string& name);  // throws INVALID_ARGUMENT
-  std::atomic<uint64_t>& fast_path() { return fast_path_; }
 
   smddp_comm* world() const { return world_; }
   void set_world(smddp_comm* world) { world_ = world; }
@@ -67,8 +65,7 @@ class Context : public std::enable_shared_from_this<Context> {
   uint64_t p2p_buffer_bytes_ = 0;
   bootstrap::Meeting meeting_;
   node::Tuning tuning_;
-  node::Counters counters_;
-  std::atomic<uint64_t> fast_path_{0};
+  node::Counters retired_counters_;  // of communicators that were freed
 
   std::unique_ptr<node::Group> group_;
   std::unique_ptr<node::WindowPool> windows_;

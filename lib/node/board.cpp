@@ -11,6 +11,11 @@
 #include <new>
 
 namespace smddp::node {
+
+#ifdef SMDDP_TEST_HOOK
+void (*g_before_flag)() = nullptr;
+#endif
+
 namespace {
 
 uint64_t packed_call(const Call& call) {
@@ -49,11 +54,10 @@ void Board::format(Arena& arena, uint64_t offset, int ranks, uint32_t first) {
   }
 }
 
-Board::Board(Group& group, WindowPool& windows, Counters& counters, const Tuning& tuning, uint64_t offset, std::vector<int> members,
-             int rank, uint32_t first)
+Board::Board(Group& group, WindowPool& windows, const Tuning& tuning, uint64_t offset, std::vector<int> members, int rank,
+             uint32_t first)
     : group_(group),
       windows_(windows),
-      counters_(counters),
       tuning_(tuning),
       offset_(offset),
       members_(std::move(members)),
@@ -64,7 +68,9 @@ Board::Board(Group& group, WindowPool& windows, Counters& counters, const Tuning
       safe_(first - 1),
       verified_(first - 1),
       events_seen_(group.events()),
-      sources_(members_.size()) {
+      eager_limit_(std::min(tuning.eager_bytes, eager_bytes(size_))),
+      sources_(members_.size()),
+      gathered_inline_(members_.size()) {
   const BoardLayout layout(members_.size());
   unsigned char* base = group.arena()->at(offset);
   slots_ = reinterpret_cast<Slot*>(base + layout.slots);
@@ -111,7 +117,7 @@ void Board::begin(Operation& operation) {
   const Call& call = operation.call;
   operation.sequence = sequence_++;
   operation.word = static_cast<uint64_t>(operation.sequence) << 32 | signature(call);
-  operation.large = contribution_bytes(call, size_) > tuning_.eager_bytes;
+  operation.large = contribution_bytes(call, size_) > eager_limit_;
   operation.phase = Phase::kEnter;
 }
 
@@ -119,7 +125,7 @@ Step Board::enter(Operation& operation) {
   if (failed()) return fail_operation(operation);
   const uint32_t sequence = operation.sequence;
   int waiting = -1;
-  if (backlog_ && !verify_backlog()) return fail_operation(operation);
+  if (backlog_ && !verify_backlog(sequence - 1)) return fail_operation(operation);
   if (!slot_is_free(sequence, waiting)) return wait_for(operation, waiting);
   expected_[sequence % kSlots] = operation.word;
 
@@ -134,7 +140,8 @@ Step Board::enter(Operation& operation) {
     prepare_stream(operation);
   } else if (contributes(call, rank_)) {
     const size_t bytes = contribution_bytes(call, size_);
-    if (bytes) std::memcpy(contribution(operation, rank_, bytes), call.sendbuf, bytes);
+    if (bytes <= kInlineBytes) entry.write(call.sendbuf, bytes, operation.word);
+    else std::memcpy(eager(sequence, rank_), call.sendbuf, bytes);
   }
   if (operation.phase == Phase::kDone) return Step::kFailed;  // no window
   publish(entry.word, operation.word);
@@ -143,8 +150,12 @@ Step Board::enter(Operation& operation) {
   return Step::kMoved;
 }
 
-Board::Seen Board::look(uint32_t sequence, uint64_t word, int peer) {
-  const uint64_t seen = slot(sequence, peer).word.load(std::memory_order_acquire);
+Board::Seen Board::look(uint32_t sequence, uint64_t word, int peer, bool second_line) {
+  before_flag();
+  const Slot& entry = slot(sequence, peer);
+  // The second line was written first; asking for it first brings both lines at the price of one.
+  if (second_line) entry.second_word.load(std::memory_order_relaxed);
+  const uint64_t seen = entry.word.load(std::memory_order_acquire);
   if (seen == word) return Seen::kYes;
   if (static_cast<uint32_t>(seen >> 32) != sequence) return Seen::kNotYet;
   report_mismatch(sequence, peer);
@@ -152,11 +163,12 @@ Board::Seen Board::look(uint32_t sequence, uint64_t word, int peer) {
 }
 
 Step Board::collect(Operation& operation) {
+  const bool second_line = !operation.large && uses_second_line(contribution_bytes(operation.call, size_));
   const bool everybody = operation.large || full_exchange(operation.call.collective);
   for (; operation.next_peer < size_; ++operation.next_peer) {
     const int peer = operation.next_peer;
     if (peer == rank_ || (!everybody && !reads_from(operation.call, rank_, peer))) continue;
-    switch (look(operation.sequence, operation.word, peer)) {
+    switch (look(operation.sequence, operation.word, peer, second_line)) {
       case Seen::kYes: break;
       case Seen::kNotYet: return wait_for(operation, peer);
       case Seen::kFailed: return fail_operation(operation);
@@ -165,6 +177,16 @@ Step Board::collect(Operation& operation) {
   if (!operation.large) return combine(operation);
   operation.phase = Phase::kStream;
   return stream(operation);
+}
+
+// Where the contribution of a rank lies in one piece.
+const unsigned char* Board::contribution(const Operation& operation, int rank, size_t bytes) {
+  if (bytes > kInlineBytes) return eager(operation.sequence, rank);
+  const Slot& entry = slot(operation.sequence, rank);
+  if (!uses_second_line(bytes)) return entry.payload;
+  unsigned char* whole = gathered_inline_[static_cast<size_t>(rank)].data();
+  entry.read(whole, bytes);
+  return whole;
 }
 
 Step Board::combine(Operation& operation) {
@@ -224,34 +246,34 @@ Step Board::combine(Operation& operation) {
       }
     }
   }
-  counters_.eager.fetch_add(1, std::memory_order_relaxed);
+  Counters::add(counters.eager, 1);
   return finish(operation, full_exchange(call.collective));
 }
 
 Step Board::finish(Operation& operation, bool full_exchange) {
   operation.phase = Phase::kDone;
-  counters_.bytes.fetch_add(contribution_bytes(operation.call, size_), std::memory_order_relaxed);
+  Counters::add(counters.bytes, contribution_bytes(operation.call, size_));
   if (!full_exchange) {
     backlog_ = true;
-    return verify_backlog() ? Step::kDone : fail_operation(operation);
+    return verify_backlog(operation.sequence) ? Step::kDone : fail_operation(operation);
   }
-  if (backlog_ && !verify_backlog()) return fail_operation(operation);
+  if (backlog_ && !verify_backlog(operation.sequence)) return fail_operation(operation);
   safe_ = operation.sequence - 1;
   verified_ = operation.sequence;
   return Step::kDone;
 }
 
 // Compares what everybody entered into operations that this rank left without seeing all entries, as far as they have come; then the
-// slots of those operations are free for reuse. A rank that is ahead by kSlots waits for it, so nothing is ever overwritten unseen.
-bool Board::verify_backlog() {
+// slots of those operations are free for reuse. A rank that is ahead by kSlots waits for it, so nothing is ever overwritten unseen; hence
+// whoever waits for anything looks here too. through: the last operation whose data this rank needs no more.
+bool Board::verify_backlog(uint32_t through) {
   uint32_t checked = verified_;
-  while (after(sequence_ - 1, checked)) {
+  while (after(through, checked)) {
     const uint32_t next = checked + 1;
-    if (!after(slot(next, rank_).word.load(std::memory_order_relaxed) >> 32, checked)) break;  // not entered yet
     bool complete = true;
     for (int peer = 0; peer < size_ && complete; ++peer) {
       if (peer == rank_) continue;
-      const Seen seen = look(next, expected_[next % kSlots], peer);
+      const Seen seen = look(next, expected_[next % kSlots], peer, false);
       if (seen == Seen::kFailed) return false;
       complete = seen == Seen::kYes;
     }
@@ -262,7 +284,7 @@ bool Board::verify_backlog() {
     verified_ = checked;
     publish(progress_[rank_].consumed, checked);
   }
-  backlog_ = after(sequence_ - 1, verified_);
+  backlog_ = after(through, verified_);
   return true;
 }
 
@@ -271,6 +293,7 @@ bool Board::slot_is_free(uint32_t sequence, int& waiting) {
   if (!after(needed, safe_)) return true;
   uint32_t lowest = sequence;
   for (int peer = 0; peer < size_; ++peer) {
+    before_flag();
     const uint32_t consumed = peer == rank_ ? verified_ : progress_[peer].consumed.load(std::memory_order_acquire);
     if (after(needed, consumed)) {
       waiting = peer;
@@ -284,6 +307,7 @@ bool Board::slot_is_free(uint32_t sequence, int& waiting) {
 
 // A rank that has left may have published what this one waits for just before: look once more before giving up.
 Step Board::wait_for(Operation& operation, int peer) {
+  if (backlog_ && !verify_backlog(operation.sequence - 1)) return fail_operation(operation);
   const uint32_t events = group_.events();
   if (events != events_seen_) {
     if (failed()) return fail_operation(operation);

@@ -4,21 +4,34 @@
 
 #include "node/group.hpp"
 #include "node/operation.hpp"
+#include "node/test_hook.hpp"
 #include "node/window.hpp"
 
+#include <array>
 #include <string>
 #include <vector>
 
 namespace smddp::node {
 
-// What the group's ranks count for users and tests; relaxed.
+// What a board counts for users and tests. One writer at a time, any reader: an addition is a plain load and store.
 struct Counters {
-  std::atomic<uint64_t> eager{0}, two_copy{0}, zero_copy{0}, bytes{0};
+  std::atomic<uint64_t> fast_path{0}, eager{0}, two_copy{0}, zero_copy{0}, bytes{0};
+
+  static void add(std::atomic<uint64_t>& counter, uint64_t value) {
+    counter.store(counter.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
+  }
+  void add(const Counters& other) {
+    add(fast_path, other.fast_path.load(std::memory_order_relaxed));
+    add(eager, other.eager.load(std::memory_order_relaxed));
+    add(two_copy, other.two_copy.load(std::memory_order_relaxed));
+    add(zero_copy, other.zero_copy.load(std::memory_order_relaxed));
+    add(bytes, other.bytes.load(std::memory_order_relaxed));
+  }
 };
 
 // Sizes that shape the protocol; equal on all ranks.
 struct Tuning {
-  size_t eager_bytes = kEagerBytes;
+  size_t eager_bytes = kMaxEagerBytes;  // limit beside that of the protocol
   size_t segment_bytes = 0;  // 0: chosen
 };
 
@@ -29,8 +42,7 @@ class Board {
   static void format(Arena& arena, uint64_t offset, int ranks, uint32_t first = 1);
 
   // members: local ranks by rank in the communicator; global_ranks: the same as ranks of the world, for messages.
-  Board(Group& group, WindowPool& windows, Counters& counters, const Tuning& tuning, uint64_t offset, std::vector<int> members, int rank,
-        uint32_t first = 1);
+  Board(Group& group, WindowPool& windows, const Tuning& tuning, uint64_t offset, std::vector<int> members, int rank, uint32_t first = 1);
   ~Board();
 
   int rank() const { return rank_; }
@@ -42,6 +54,7 @@ class Board {
   Mailbox& mailbox(int receiver, int sender) const { return mail_[static_cast<size_t>(receiver) * static_cast<size_t>(size_) + static_cast<size_t>(sender)]; }
 
   std::string name;  // for messages
+  Counters counters;
 
   // Moves the operation on. Never blocks. After kFailed the board stays failed.
   Step step(Operation& operation);
@@ -87,20 +100,19 @@ class Board {
   bool is_lagging(std::atomic<uint64_t> Progress::*counter, uint64_t target, int only, int& waiting) const;
   unsigned char* piece_window(uint64_t window, uint32_t segment, int piece) const;
 
-  Seen look(uint32_t sequence, uint64_t word, int peer);
-  bool verify_backlog();
+  Seen look(uint32_t sequence, uint64_t word, int peer, bool second_line);
+  bool verify_backlog(uint32_t through);
   bool slot_is_free(uint32_t sequence, int& waiting);
   void report_mismatch(uint32_t sequence, int peer);
   std::string recorded_call(int rank, uint32_t sequence) const;
 
   Slot& slot(uint32_t sequence, int rank) const { return slots_[(sequence % kSlots) * static_cast<uint32_t>(size_) + static_cast<uint32_t>(rank)]; }
   CallRecord& record(uint32_t sequence, int rank) const { return history_[static_cast<uint32_t>(rank) * kHistory + sequence % kHistory]; }
-  unsigned char* eager(uint32_t sequence, int rank) const { return eager_ + ((sequence % kSlots) * static_cast<size_t>(size_) + static_cast<size_t>(rank)) * kEagerBytes; }
-  unsigned char* contribution(const Operation& operation, int rank, size_t bytes) const {
-    return bytes <= kInlineBytes ? slot(operation.sequence, rank).payload : eager(operation.sequence, rank);
-  }
+  unsigned char* eager(uint32_t sequence, int rank) const { return eager_ + ((sequence % kSlots) * static_cast<size_t>(size_) + static_cast<size_t>(rank)) * eager_bytes(size_); }
+  const unsigned char* contribution(const Operation& operation, int rank, size_t bytes);
   template <class T>
   void publish(std::atomic<T>& word, T value) {
+    before_flag();
     word.store(value, kPublishOrder);
     group_.notify(members_);
   }
@@ -112,7 +124,6 @@ class Board {
 
   Group& group_;
   WindowPool& windows_;
-  Counters& counters_;
   const Tuning& tuning_;
   uint64_t offset_;
   std::vector<int> members_;
@@ -134,7 +145,9 @@ class Board {
   uint32_t events_seen_;
   bool somebody_left_ = false;
   uint64_t window_ = kNoOffset;
+  size_t eager_limit_;
   std::vector<const void*> sources_;
+  std::vector<std::array<unsigned char, kInlineBytes>> gathered_inline_;  // contributions that use both lines of their slot
 };
 
 }  // namespace smddp::node

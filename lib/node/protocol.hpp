@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace smddp::node {
 
@@ -20,19 +21,42 @@ constexpr size_t kPageBytes = 4096;
 constexpr int kSlots = 4;
 constexpr int kHistory = 16;
 constexpr size_t kInlineBytes = 112;
-constexpr size_t kEagerBytes = 8192;
+constexpr size_t kLinePayload = 56;
+constexpr size_t kMaxEagerBytes = 64 * 1024;
 constexpr size_t kFailureText = 1004;
 constexpr int kMailEntries = 8;
 constexpr size_t kMailInlineBytes = 96;
 
 // ---- The board of one communicator ----
 
-// One rank's entry into one operation.
+// One rank's entry into one operation: two cache lines, each with a word and payload. Data of up to 56 bytes, and descriptors, need
+// only the first; the second line is written before the first line's word.
 struct alignas(kLineBytes) Slot {
   std::atomic<uint64_t> word;  // sequence << 32 | signature
-  uint64_t reserved;
-  unsigned char payload[kInlineBytes];  // up to 112 bytes of data, or a Descriptor
+  unsigned char payload[kLinePayload];
+  std::atomic<uint64_t> second_word;
+  unsigned char second_payload[kLinePayload];
+
+  void write(const void* data, size_t bytes, uint64_t value) {
+    const size_t first = bytes < kLinePayload ? bytes : kLinePayload;
+    if (bytes > first) {
+      std::memcpy(second_payload, static_cast<const unsigned char*>(data) + first, bytes - first);
+      second_word.store(value, std::memory_order_release);
+    }
+    if (first) std::memcpy(payload, data, first);
+  }
+  void read(unsigned char* data, size_t bytes) const {
+    std::memcpy(data, payload, kLinePayload);
+    std::memcpy(data + kLinePayload, second_payload, bytes - kLinePayload);
+  }
 };
+
+constexpr bool uses_second_line(size_t bytes) { return bytes > kLinePayload && bytes <= kInlineBytes; }
+
+// Largest contribution that travels with its entry, in a buffer beside the slots: above, cutting the work among the ranks pays.
+constexpr size_t eager_bytes(int ranks) {
+  return ranks <= 2 ? kMaxEagerBytes : ranks <= 4 ? kMaxEagerBytes / 2 : ranks <= 8 ? kMaxEagerBytes / 4 : kMaxEagerBytes / 8;
+}
 
 // What a slot carries when the data is larger than the eager buffer. Offsets count from the start of the arena; kNoOffset: not there.
 struct Descriptor {
@@ -114,8 +138,8 @@ struct alignas(kLineBytes) ArenaHeader {
   alignas(kLineBytes) std::atomic<uint32_t> sleepers;  // ranks with sleeping threads: read-mostly, read after every publication
 };
 
-static_assert(sizeof(Slot) == kLineBytes && offsetof(Slot, payload) == 16);
-static_assert(sizeof(Descriptor) <= kInlineBytes);
+static_assert(sizeof(Slot) == kLineBytes && offsetof(Slot, second_word) == 64 && kInlineBytes == 2 * kLinePayload);
+static_assert(sizeof(Descriptor) <= kLinePayload);
 static_assert(sizeof(Progress) == kLineBytes);
 static_assert(sizeof(CallRecord) == 32);
 static_assert(sizeof(BoardHeader) % kLineBytes == 0 && sizeof(BoardHeader) == 1024);
@@ -133,7 +157,7 @@ struct BoardLayout {
         progress(slots + kSlots * n * sizeof(Slot)),
         history(progress + n * sizeof(Progress)),
         eager((history + n * kHistory * sizeof(CallRecord) + kPageBytes - 1) / kPageBytes * kPageBytes),
-        mail(eager + kSlots * n * kEagerBytes),
+        mail(eager + kSlots * n * eager_bytes(static_cast<int>(n))),
         bytes((mail + n * n * sizeof(Mailbox) + kPageBytes - 1) / kPageBytes * kPageBytes) {}
 };
 

@@ -18,7 +18,7 @@ namespace smddp::node {
 namespace {
 
 // From here on, results are written past the cache: they would only evict what is still needed.
-constexpr size_t kStreamBytes = 16u << 20;
+constexpr size_t kStreamBytes = 1u << 20;
 
 bool streams(const Call& call, int size) { return contribution_bytes(call, size) >= kStreamBytes; }
 
@@ -77,9 +77,9 @@ void Board::prepare_stream(Operation& operation) {
       return;
     }
     own.window_offset = window_;
-    counters_.two_copy.fetch_add(1, std::memory_order_relaxed);
+    Counters::add(counters.two_copy, 1);
   } else if (operation.zero_send || operation.zero_recv) {
-    counters_.zero_copy.fetch_add(1, std::memory_order_relaxed);
+    Counters::add(counters.zero_copy, 1);
   }
   new (slot(operation.sequence, rank_).payload) Descriptor(own);
 }
@@ -88,6 +88,7 @@ void Board::prepare_stream(Operation& operation) {
 bool Board::is_lagging(std::atomic<uint64_t> Progress::*counter, uint64_t target, int only, int& waiting) const {
   for (int i = 1; i < size_; ++i) {
     const int r = rank_ + i < size_ ? rank_ + i : rank_ + i - size_;
+    before_flag();
     if ((only >= 0 && r != only) || (progress_[r].*counter).load(std::memory_order_acquire) >= target) continue;
     waiting = r;
     return true;
@@ -186,6 +187,7 @@ bool Board::reduce_segment(Operation& operation, int& waiting) {
     if (to_window && destinations < 2) add(piece_window(window_, k, size_));
     // Not past the cache where this result is read again from where it goes.
     arguments.stream = streams(call, size_) && size_ == 2 && !(operation.zero_recv && window_read);
+    arguments.stream_second = arguments.stream && destinations == 2 && !to_window;
     reduce::kernel(call.dtype, call.op)(arguments);
     // What did not fit into the one pass is copied while it is in the cache.
     const auto is_done = [&](const void* to) { return to == arguments.destinations[0] || to == arguments.destinations[1]; };

@@ -62,25 +62,31 @@ HWY_INLINE void store(hn::Vec<D> v, D d, Byte* to) {
 
 HWY_INLINE const Byte* source(const Arguments& a, int s, size_t at) { return static_cast<const Byte*>(a.sources[s]) + at; }
 
-template <bool kStream, class D, class T = hn::TFromD<D>>
+enum class Past { kNone, kFirst, kBoth };  // which destinations are written past the cache
+
+template <Past kPast, class D, class T = hn::TFromD<D>>
 HWY_INLINE void write(D d, hn::Vec<D> v, const Arguments& a, size_t at) {
   Byte* to = static_cast<Byte*>(a.destinations[0]) + at;
-  if constexpr (kStream) {
+  if constexpr (kPast != Past::kNone) {
     hn::Stream(v, d, reinterpret_cast<T*>(to));
   } else {
     store(v, d, to);
   }
-  if (a.destinations[1]) store(v, d, static_cast<Byte*>(a.destinations[1]) + at);
+  if constexpr (kPast == Past::kBoth) {
+    hn::Stream(v, d, reinterpret_cast<T*>(static_cast<Byte*>(a.destinations[1]) + at));
+  } else {
+    if (a.destinations[1]) store(v, d, static_cast<Byte*>(a.destinations[1]) + at);
+  }
 }
 
 template <class Op, class D>
 HWY_INLINE void vector_at(const Op& op, D d, const Arguments& a, size_t at) {
   auto x = op.first(d, load(d, source(a, 0, at)));
   for (int s = 1; s < a.source_count; ++s) x = op.next(d, x, load(d, source(a, s, at)));
-  write<false>(d, op.last(d, x), a, at);
+  write<Past::kNone>(d, op.last(d, x), a, at);
 }
 
-template <bool kStream, class Op, class D>
+template <Past kPast, class Op, class D>
 HWY_INLINE void block_at(const Op& op, D d, const Arguments& a, size_t at) {
   constexpr size_t kStep = bytes_of(D());
   const Byte* from = source(a, 0, at);
@@ -95,10 +101,10 @@ HWY_INLINE void block_at(const Op& op, D d, const Arguments& a, size_t at) {
     x2 = op.next(d, x2, load(d, from + 2 * kStep));
     x3 = op.next(d, x3, load(d, from + 3 * kStep));
   }
-  write<kStream>(d, op.last(d, x0), a, at);
-  write<kStream>(d, op.last(d, x1), a, at + kStep);
-  write<kStream>(d, op.last(d, x2), a, at + 2 * kStep);
-  write<kStream>(d, op.last(d, x3), a, at + 3 * kStep);
+  write<kPast>(d, op.last(d, x0), a, at);
+  write<kPast>(d, op.last(d, x1), a, at + kStep);
+  write<kPast>(d, op.last(d, x2), a, at + 2 * kStep);
+  write<kPast>(d, op.last(d, x3), a, at + 3 * kStep);
 }
 
 // The end of the range, less than one vector of D.
@@ -118,7 +124,7 @@ HWY_INLINE void pieces(const Op& op, D, const Arguments& a, size_t at, size_t en
 template <class Op, class D>
 HWY_NOINLINE void range(const Op& op, D d, const Arguments& a, size_t at, size_t end) {
   constexpr size_t kStep = bytes_of(D());
-  for (; end - at >= 4 * kStep; at += 4 * kStep) block_at<false>(op, d, a, at);
+  for (; end - at >= 4 * kStep; at += 4 * kStep) block_at<Past::kNone>(op, d, a, at);
   for (; end - at >= kStep; at += kStep) vector_at(op, d, a, at);
   pieces(op, d, a, at, end);
 }
@@ -134,7 +140,11 @@ HWY_INLINE void run(const Op& op, const Arguments& a) {
   if (HWY_LIKELY(!a.stream || end < 2 * kBlock + kLine || address % sizeof(T) != 0)) return range(op, d, a, 0, end);
   size_t at = -address % kLine;
   range(op, d, a, 0, at);
-  for (; end - at >= kBlock; at += kBlock) block_at<true>(op, d, a, at);
+  if (a.stream_second && reinterpret_cast<uintptr_t>(a.destinations[1]) % kLine == address % kLine) {
+    for (; end - at >= kBlock; at += kBlock) block_at<Past::kBoth>(op, d, a, at);
+  } else {
+    for (; end - at >= kBlock; at += kBlock) block_at<Past::kFirst>(op, d, a, at);
+  }
   hwy::FlushStream();
   range(op, d, a, at, end);
 }

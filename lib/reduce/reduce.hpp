@@ -16,6 +16,7 @@ struct Arguments {
   int divisor = 1;                             // AVG: number of contributions of the whole reduction; ignored by other operations
   bool finish = true;                          // AVG: divide now (false: a partial sum whose owner divides later)
   bool stream = false;                         // write destinations[0] past the cache (non-temporal); a hint
+  bool stream_second = false;                  // destinations[1], which must not be NULL, too
 };
 
 // Does not allocate, lock or fail. Sets and restores the floating-point mode (callers may have flush-to-zero on).

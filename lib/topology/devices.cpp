@@ -35,11 +35,26 @@ std::string info(hwloc_obj_t object, std::initializer_list<const char*> names) {
   return "";
 }
 
+// The makers one meets in such machines; others by number, with the device.
+std::string vendor_name(unsigned id) {
+  switch (id) {
+    case 0x1002: return "AMD";
+    case 0x10DE: return "NVIDIA";
+    case 0x14E4: return "Broadcom";
+    case 0x15B3: return "Mellanox";
+    case 0x1AF4: return "virtio";
+    case 0x1D0F: return "Amazon";
+    case 0x8086: return "Intel";
+    default: return "";
+  }
+}
+
 Json entry(hwloc_topology_t topology, hwloc_obj_t hardware) {
   Json json = {{"names", Json::array()}, {"pci", ""}, {"vendor", info(hardware, {"PCIVendor"})}, {"model", info(hardware, {"PCIDevice"})}};
   if (hardware->type == HWLOC_OBJ_PCI_DEVICE) {
     const auto& pci = hardware->attr->pcidev;
     json["pci"] = format("%04x:%02x:%02x.%01x", pci.domain, pci.bus, pci.dev, pci.func);
+    if (json["vendor"] == "") json["vendor"] = vendor_name(pci.vendor_id);
     if (json["model"] == "") json["model"] = format("%04x:%04x", pci.vendor_id, pci.device_id);
   }
   const hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology, hardware);

@@ -29,6 +29,12 @@ int set_source(hwloc_topology_t topology, const char* source) {
   return access(source, F_OK) == 0 ? hwloc_topology_set_xml(topology, source) : hwloc_topology_set_synthetic(topology, source);
 }
 
+// gl asks X servers; pci gives names where a data base of them is installed, but its library leaks at each load. Without it hwloc reads
+// the devices from sysfs.
+void leave_out_components(hwloc_topology_t topology) {
+  for (const char* name : {"gl", "pci"}) hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, name);
+}
+
 Json numa_nodes(hwloc_topology_t topology) {
   Json nodes = Json::array();
   for (hwloc_obj_t node = nullptr; (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));) {
@@ -84,8 +90,9 @@ int count_of(hwloc_topology_t topology, hwloc_obj_type_t type) {
 }  // namespace
 
 Machine::Machine(const char* source) {
-  errno = 0;
   const bool made = hwloc_topology_init(&topology_) == 0;
+  if (made) leave_out_components(topology_);
+  errno = 0;
   if (made && set_source(topology_, source) == 0 &&
       hwloc_topology_set_io_types_filter(topology_, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) == 0 &&
       hwloc_topology_set_flags(topology_, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) == 0 && hwloc_topology_load(topology_) == 0) {

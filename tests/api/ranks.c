@@ -65,6 +65,17 @@ void meet(rank_t *rank) {
   if (!met) set_fault(rank, __FILE__, __LINE__, "another rank failed");
 }
 
+/* The others wait for this rank no longer. */
+static void depart(struct run *run) {
+  pthread_mutex_lock(&run->mutex);
+  if (--run->size == run->arrived) {
+    run->arrived = 0;
+    run->round++;
+    pthread_cond_broadcast(&run->changed);
+  }
+  pthread_mutex_unlock(&run->mutex);
+}
+
 static void *rank_thread(void *argument) {
   rank_t *rank = argument;
   struct run *run = rank->run;
@@ -76,8 +87,9 @@ static void *rank_thread(void *argument) {
   options.thread_mode = run->options ? run->options->thread_mode : 0;
   if (!status_is(rank, __FILE__, __LINE__, "smddp_init", smddp_init(&options, &rank->world), SMDDP_SUCCESS)) return NULL;
   run->function(rank);
-  /* Tests that end a rank early finalize themselves and set world to NULL; the others leave together. */
-  if (rank->world && !rank->fault[0]) meet(rank);
+  /* Tests that end a rank early finalize it and set world to NULL; the others leave together. */
+  if (!rank->world) depart(run);
+  else if (!rank->fault[0]) meet(rank);
   if (rank->world) status_is(rank, __FILE__, __LINE__, "smddp_finalize", smddp_finalize(rank->world), SMDDP_SUCCESS);
   return NULL;
 }

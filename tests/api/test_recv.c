@@ -186,7 +186,7 @@ static void in_vain(rank_t *rank) {
     CHECK_STATUS(rank, SMDDP_ERR_TIMEOUT, smddp_recv(&value, 1, SMDDP_INT32, 1, 0, comm, &options, NULL));
     const int64_t took = now_ms() - start;
     CHECK(rank, took >= 280 && took < 300 + 500 * TEST_SLOWNESS, "%lld ms instead of 300", (long long)took);
-    CHECK_SENTENCE(rank, "rank 1");
+    CHECK_SENTENCE(rank, "source 1");
     CHECK_SENTENCE(rank, "recv");
   }
   CHECK_CALL(rank, meet(rank));

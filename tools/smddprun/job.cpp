@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kLingerMs = 300;    // for children of ranks that are about to end by themselves
 constexpr int64_t kGiveUpMs = 15000;  // after SIGKILL
+constexpr int64_t kVerdictMs = 1000;  // for a dying rank to be dead
 
 std::string describe_signal(int signal) {
   const char* name = sigabbrev_np(signal);
@@ -30,7 +31,7 @@ std::string describe_signal(int signal) {
 Job::Job(const JobOptions& options, pid_t keeper, Fd channel, Fd signals, TerminalInput input)
     : options_(options), keeper_pid_(keeper), channel_(std::move(channel)), signals_(std::move(signals)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)), input_(std::move(input)), out_(STDOUT_FILENO), err_(STDERR_FILENO),
-      one_sink_(same_stream(STDOUT_FILENO, STDERR_FILENO)), running_(options.size) {
+      one_sink_(same_stream(STDOUT_FILENO, STDERR_FILENO)), statuses_(options.size, -1), running_(options.size) {
   if (options.timeout_ms > 0) timeout_at_ms_ = clock_ms() + options.timeout_ms;
 }
 
@@ -40,7 +41,7 @@ void Job::add_stream(int rank, bool is_error, Fd source) {
 }
 
 bool Job::is_finished() const {
-  if (!ended_ || out_.pending() || err_.pending()) return false;
+  if (!ended_ || out_.pending() || err_.pending() || verdict_deadline_ms_ != INT64_MAX) return false;
   return std::none_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->is_open(); });
 }
 
@@ -51,6 +52,7 @@ int Job::run() {
     const int count = epoll_wait(epoll_.get(), events, 64, wait_ms());
     for (int i = 0; i < count; ++i) dispatch(events[i].data.u64);
     pass_time();
+    judge();
     out_.flush();
     err_.flush();
   }
@@ -79,7 +81,7 @@ void Job::update_watches() {
   watch(STDIN_FILENO, kTerminal, EPOLLIN, input_.wants_terminal(), watches_terminal_);
   for (size_t i = 0; i < streams_.size(); ++i) {
     RankStream& stream = *streams_[i];
-    if (stream.is_open() && stream.sink().broken()) stream.close();  // so that the rank learns it from its next write
+    if (stream.is_open() && stream.sink().broken()) stream.pump();  // closes it, so that the rank learns it from its next write
     if (stream.is_open() && ended_) {
       stream.pump();
       // No process of the job is left; whoever still holds the other end is a stranger that a rank passed it to.
@@ -91,7 +93,7 @@ void Job::update_watches() {
 
 int Job::wait_ms() {
   const int64_t now = clock_ms();
-  int64_t until = std::min(stage_deadline_ms_, timeout_at_ms_);
+  int64_t until = std::min({stage_deadline_ms_, timeout_at_ms_, verdict_deadline_ms_});
   for (const auto& stream : streams_) until = std::min(until, stream->show_unfinished(now));
   out_.flush();
   err_.flush();
@@ -144,6 +146,7 @@ void Job::on_keeper() {
         fail(found ? kCannotExecute : kNotFound, with_errno(std::string("cannot run '") + options_.program + "'", event.value));
         break;
       }
+      case Event::kDying: suspects_.push_back(event.rank); break;
       case Event::kExited: on_exit(event.rank, event.value); break;
       case Event::kEnded:
         ended_ = true;
@@ -156,22 +159,36 @@ void Job::on_keeper() {
 }
 
 void Job::on_exit(int rank, int status) {
-  // What the rank said last belongs before what is said about it.
-  for (int i = 2 * rank; i < 2 * rank + 2; ++i) streams_[i]->pump();
+  statuses_[rank] = status;
   --running_;
-  if (status != 0) {
-    const bool by_signal = WIFSIGNALED(status);
-    const int code = by_signal ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
-    std::string sentence = "rank " + std::to_string(rank);
-    sentence += by_signal ? " was ended by " + describe_signal(WTERMSIG(status)) : " exited with status " + std::to_string(code);
-    if (by_signal && WCOREDUMP(status)) sentence += ", core dumped";
-    if (running_ > 0) sentence += "; ending the others";
-    fail(code, sentence);
+  if (status != 0 && !status_ && verdict_deadline_ms_ == INT64_MAX) {
+    suspects_.insert(suspects_.begin(), rank);
+    verdict_deadline_ms_ = clock_ms() + kVerdictMs;
   }
-  if (running_ == 0 && stage_ == kRunning) {
+  if (running_ == 0 && stage_ == kRunning && suspects_.empty()) {
     stage_ = kLingering;
     stage_deadline_ms_ = clock_ms() + kLingerMs;
   }
+}
+
+void Job::judge() {
+  if (verdict_deadline_ms_ == INT64_MAX || status_) return;
+  const auto is_consequence = [this](int rank) { return WIFEXITED(statuses_[rank]) && WEXITSTATUS(statuses_[rank]) == 1; };
+  int rank = suspects_.front();
+  for (const int other : suspects_) {
+    if (statuses_[other] < 0 && clock_ms() < verdict_deadline_ms_) return;
+    if (statuses_[other] > 0 && is_consequence(rank) && !is_consequence(other)) rank = other;
+  }
+  // What the rank said last belongs before what is said about it.
+  for (int stream = 2 * rank; stream < 2 * rank + 2; ++stream) streams_[stream]->pump();
+  const int status = statuses_[rank];
+  const bool by_signal = WIFSIGNALED(status);
+  const int code = by_signal ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+  std::string sentence = "rank " + std::to_string(rank);
+  sentence += by_signal ? " was ended by " + describe_signal(WTERMSIG(status)) : " exited with status " + std::to_string(code);
+  if (by_signal && WCOREDUMP(status)) sentence += ", core dumped";
+  if (running_ > 0) sentence += "; ending the others";
+  fail(code, sentence);
 }
 
 void Job::on_signal() {
@@ -199,6 +216,7 @@ void Job::on_signal() {
 void Job::fail(int status, const std::string& sentence) {
   if (status_) return;
   status_ = status;
+  verdict_deadline_ms_ = INT64_MAX;
   say(sentence);
   terminate();
 }

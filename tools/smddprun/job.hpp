@@ -1,5 +1,6 @@
 // One job as the launcher sees it: an event loop over the keeper, the ranks' output, the terminal, signals and deadlines.
-// Invariant: the first failure decides the exit status.
+// Invariant: the first failure decides the exit status. Of ranks that end at the same moment, one that returns 1, as programs do
+// when a peer is gone, yields to the others: a peer may notice a death by its connections, and end, before the dead one has ended.
 #pragma once
 
 #include "fd.hpp"
@@ -48,6 +49,7 @@ class Job {
   void on_keeper();
   void on_signal();
   void on_exit(int rank, int status);
+  void judge();
   void fail(int status, const std::string& sentence);
   void command(int signal, Command::Target target);
   void terminate();
@@ -62,6 +64,10 @@ class Job {
   Sink out_, err_;
   bool one_sink_;  // standard output and error are the same stream
   std::vector<std::unique_ptr<RankStream>> streams_;
+
+  std::vector<int> statuses_;  // wait statuses, −1 before the end
+  std::vector<int> suspects_;  // the first rank that failed and those that were dying then
+  int64_t verdict_deadline_ms_ = INT64_MAX;
 
   Stage stage_ = kRunning;
   std::optional<int> status_;

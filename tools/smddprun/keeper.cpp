@@ -42,6 +42,7 @@ class Keeper {
   Fd channel_;
   Fd order_;  // epoll of the ranks' pidfds: its ready list is first in, first out, which waitpid's order is not
   std::map<pid_t, Rank> ranks_;
+  bool failed_ = false;  // some rank
   bool killing_ = false;
   bool empty_ = false;
 };
@@ -83,9 +84,13 @@ void Keeper::watch(pid_t pid, int rank) {
 void Keeper::reap_rank(pid_t pid) {
   int status = 0;
   if (waitpid(pid, &status, WNOHANG) != pid) return;
-  const auto rank = ranks_.find(pid);
-  report({Event::kExited, rank->second.number, status});
-  ranks_.erase(rank);
+  const int number = ranks_.extract(pid).mapped().number;
+  if (status != 0 && !std::exchange(failed_, true)) {
+    for (const auto& [other, rank] : ranks_) {
+      if (is_dying(other)) report({Event::kDying, rank.number, 0});
+    }
+  }
+  report({Event::kExited, number, status});
 }
 
 bool Keeper::reap_ranks_in_order() {

@@ -16,21 +16,28 @@
 namespace smddprun {
 namespace {
 
-// Parent of pid, 0 if it is gone or a zombie.
-pid_t parent_of(pid_t pid) {
+constexpr unsigned kExiting = 4;  // PF_EXITING of the kernel
+
+struct Stat {
+  char state = 'X';
+  pid_t parent = 0;
+  unsigned flags = 0;
+};
+
+// Of a process that is gone: the default.
+Stat stat_of(pid_t pid) {
   char path[32], text[512];
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
   FILE* file = std::fopen(path, "re");
-  if (!file) return 0;
+  if (!file) return {};
   const size_t length = std::fread(text, 1, sizeof text - 1, file);
   std::fclose(file);
   text[length] = '\0';
   // The name may hold any character, also parentheses.
   const char* after_name = std::strrchr(text, ')');
-  char state = 0;
-  int parent = 0;
-  if (!after_name || std::sscanf(after_name + 1, " %c %d", &state, &parent) != 2 || state == 'Z') return 0;
-  return parent;
+  Stat stat;
+  if (!after_name || std::sscanf(after_name + 1, " %c %d %*d %*d %*d %*d %u", &stat.state, &stat.parent, &stat.flags) != 3) return {};
+  return stat;
 }
 
 std::vector<pid_t> descendants() {
@@ -39,7 +46,8 @@ std::vector<pid_t> descendants() {
     while (const dirent* entry = readdir(directory)) {
       if (!std::isdigit(static_cast<unsigned char>(entry->d_name[0]))) continue;
       const pid_t pid = std::atoi(entry->d_name);
-      if (const pid_t parent = parent_of(pid)) children[parent].push_back(pid);
+      const Stat stat = stat_of(pid);
+      if (stat.parent && stat.state != 'Z') children[stat.parent].push_back(pid);
     }
     closedir(directory);
   }
@@ -54,6 +62,11 @@ std::vector<pid_t> descendants() {
 }  // namespace
 
 void become_subreaper() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+bool is_dying(pid_t pid) {
+  const Stat stat = stat_of(pid);
+  return stat.state == 'Z' || stat.state == 'X' || (stat.flags & kExiting);
+}
 
 void signal_descendants(int signal) {
   for (const pid_t pid : descendants()) kill(pid, signal);

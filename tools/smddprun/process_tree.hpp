@@ -2,10 +2,15 @@
 // group or session it makes for itself.
 #pragma once
 
+#include <sys/types.h>
+
 namespace smddprun {
 
 // Orphans in this process's tree become its children from now on.
 void become_subreaper();
+
+// Whether a child that is not reaped yet has ended or is on its way.
+bool is_dying(pid_t pid);
 
 // Sends signal to every descendant that /proc shows now.
 void signal_descendants(int signal);

@@ -24,6 +24,7 @@ class Machine:
     build: pathlib.Path | None  # a build tree or prefix of SMDDP
     cpus: list[int]
     limit_s: int
+    realtime: bool
 
     def oversubscribed(self, ranks):
         return ranks > len(self.cpus)
@@ -36,8 +37,8 @@ class Contestant:
     role: str  # "floor", "peer" or "smddp"
     settings: str  # stated below the table
     prepare: Callable[[Machine], str]  # installs and builds; returns the version
-    # The commands of one turn, one after the other, and what they add to the environment.
-    commands: Callable[[Machine, int, str, list[int]], tuple[list[list[str]], dict[str, str]]]
+    # (machine, ranks, collective, sizes) to the command of one turn and what it adds to the environment.
+    command: Callable[[Machine, int, str, list[int]], tuple[list[str], dict[str, str]]]
     collectives: tuple[str, ...] = ()  # empty: all
     version: str = ""
 
@@ -71,9 +72,15 @@ def newer(target, sources):
 
 
 def compile_c(target, sources, *flags):
-    if not newer(target, [*sources, str(HERE.parent / "sample.h")]):
+    headers = [HERE / "calls.h", *HERE.parent.glob("*.h"), *HERE.parent.glob("floor/*.h")]
+    if not newer(target, [*sources, *headers]):
         run_checked(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O3", "-march=native", *sources, "-o", str(target), *flags],
                     f"gcc {target.name}")
+
+
+def compile_bench(target, calls, includes, folder, library):
+    compile_c(target, [str(HERE / "bench.c"), str(HERE / calls)], *[f"-I{i}" for i in includes], f"-L{folder}",
+              f"-Wl,-rpath,{folder}", f"-l{library}")
 
 
 # ---- The floor ----
@@ -83,8 +90,8 @@ def prepare_floor(machine):
     return ""
 
 
-def floor_commands(machine, ranks, collective, sizes):
-    return [[str(machine.cache / "floor_bench"), "-n", str(ranks), ",".join(map(str, sizes))]], {}
+def floor_command(machine, ranks, collective, sizes):
+    return [str(machine.cache / "floor_bench"), "-n", str(ranks), ",".join(map(str, sizes))], {}
 
 
 # ---- MPI libraries: the wheel's own mpi.h and libmpi, without its compiler wrapper ----
@@ -92,8 +99,7 @@ def floor_commands(machine, ranks, collective, sizes):
 def prepare_mpi(name, package, packages):
     def prepare(machine):
         folder = install(machine.cache, name, packages)
-        compile_c(machine.cache / f"mpi_bench_{name}", [str(HERE / "mpi_bench.c")], f"-I{folder}/include", f"-L{folder}/lib",
-                  f"-Wl,-rpath,{folder}/lib", "-lmpi")
+        compile_bench(machine.cache / f"bench_{name}", "mpi_calls.c", [f"{folder}/include"], f"{folder}/lib", "mpi")
         return installed_version(folder, package)
     return prepare
 
@@ -102,17 +108,17 @@ def pinned(machine, rank_variable):
     return [str(HERE / "pin.sh"), rank_variable, ",".join(map(str, machine.cpus))]
 
 
-def mpi_commands(name, launcher_flags, rank_variable, environment, oversubscribed_flags=(), oversubscribed_environment=None):
-    def commands(machine, ranks, collective, sizes):
+def mpi_command(name, launcher_flags, rank_variable, environment, oversubscribed_flags=(), oversubscribed_environment=None):
+    def command(machine, ranks, collective, sizes):
         folder = machine.cache / name
         env = {k: v.format(folder=folder) for k, v in environment.items()}
         flags = list(launcher_flags)
         if machine.oversubscribed(ranks):
             flags += oversubscribed_flags
             env |= oversubscribed_environment or {}
-        return [[str(folder / "bin" / "mpiexec"), *flags, "-n", str(ranks), *pinned(machine, rank_variable),
-                 str(machine.cache / f"mpi_bench_{name}"), collective, ",".join(map(str, sizes))]], env
-    return commands
+        return [str(folder / "bin" / "mpiexec"), *flags, "-n", str(ranks), *pinned(machine, rank_variable),
+                str(machine.cache / f"bench_{name}"), collective, ",".join(map(str, sizes))], env
+    return command
 
 
 IMPI_PACKAGES = ["impi-rt>=2021.18,<2022", "impi-devel>=2021.18,<2022"]
@@ -136,58 +142,61 @@ def prepare_gloo(machine):
     return done.stdout.strip()
 
 
-def gloo_commands(machine, ranks, collective, sizes):
-    return [[torch_python(), str(HERE / "gloo_bench.py"), "-n", str(ranks), collective, ",".join(map(str, sizes))]], {}
+def gloo_command(machine, ranks, collective, sizes):
+    return [torch_python(), str(HERE / "gloo_bench.py"), "-n", str(ranks), collective, ",".join(map(str, sizes))], {}
 
 
 # ---- SMDDP ----
 
-def smddp_tool(machine, name):
-    if machine.build:
-        if (machine.build / "bin" / name).exists():
-            return str(machine.build / "bin" / name)
-    raise Unavailable(f"no bin/{name} under {machine.build}: build SMDDP and name the build tree or prefix with --build")
-
-
 def prepare_smddp(machine):
-    smddp_tool(machine, "smddprun")
-    tool = smddp_tool(machine, "smddp-bench")
-    done = subprocess.run([tool, "--version"], capture_output=True, text=True)
-    return done.stdout.strip().split()[-1] if done.returncode == 0 and done.stdout.strip() else "?"
+    build = machine.build
+    if not build or not (build / "bin" / "smddprun").exists():
+        raise Unavailable(f"no bin/smddprun under {build}: build SMDDP and name the build tree or prefix with --build")
+    folder = next((build / f for f in ("lib", "lib64") if (build / f / "libsmddp.so").exists()), build / "lib")
+    includes = [f"{build}/include"] + ([] if (build / "include/smddp/smddp.h").exists() else [f"{ROOT}/include"])
+    program = machine.cache / "bench_smddp"
+    program.unlink(missing_ok=True)  # it may hold the path of another build
+    compile_bench(program, "smddp_calls.c", includes, folder, "smddp")
+    return smddp_version(build)
 
 
-def smddp_commands(memory):
-    def commands(machine, ranks, collective, sizes):
-        run = [smddp_tool(machine, "smddprun"), "--no-prefix", "-n", str(ranks), *pinned(machine, "LOCAL_RANK"),
-               smddp_tool(machine, "smddp-bench"), collective, "--alloc", memory, "--json", "-"]
-        return [[*run, "-b", str(size), "-e", str(size)] for size in sizes], {}
-    return commands
+def smddp_version(build):
+    text = (build / "include" / "smddp" / "version.h").read_text()
+    found = re.search(r'VERSION_STRING\s+"([^"]+)"', text)
+    return found[1] if found else "?"
+
+
+def smddp_command(memory):
+    def command(machine, ranks, collective, sizes):
+        return [str(machine.build / "bin" / "smddprun"), "--no-prefix", "-n", str(ranks), *pinned(machine, "LOCAL_RANK"),
+                str(machine.cache / "bench_smddp"), collective, ",".join(map(str, sizes)), memory], {}
+    return command
 
 
 def all_contestants():
     return [
         Contestant("floor", "floor", "floor", "the bare loops of tests/bench/floor, private buffers: the fastest of small, one_shot and "
-                   "two_copy; -O3 -march=native", prepare_floor, floor_commands, ("allreduce",)),
+                   "two_copy; -O3 -march=native", prepare_floor, floor_command, ("allreduce",)),
         Contestant("mpich", "MPICH", "peer", "as installed", prepare_mpi("mpich", "mpich", ["mpich>=5,<6"]),
-                   mpi_commands("mpich", [], "PMI_RANK", {})),
+                   mpi_command("mpich", [], "PMI_RANK", {})),
         Contestant("openmpi", "Open MPI", "peer",
                    " ".join(OPENMPI_FLAGS) + "; with more ranks than CPUs also --mca mpi_yield_when_idle 1",
                    prepare_mpi("openmpi", "openmpi", ["openmpi>=5,<6"]),
-                   mpi_commands("openmpi", OPENMPI_FLAGS, "OMPI_COMM_WORLD_LOCAL_RANK", {"OPAL_PREFIX": "{folder}"},
+                   mpi_command("openmpi", OPENMPI_FLAGS, "OMPI_COMM_WORLD_LOCAL_RANK", {"OPAL_PREFIX": "{folder}"},
                                ["--mca", "mpi_yield_when_idle", "1"])),
         Contestant("impi", "Intel MPI", "peer", "I_MPI_FABRICS=shm I_MPI_PIN=0; with more ranks than CPUs also I_MPI_WAIT_MODE=1",
                    prepare_mpi("impi", "impi_rt", IMPI_PACKAGES),
-                   mpi_commands("impi", [], "PMI_RANK", {"I_MPI_ROOT": "{folder}", "I_MPI_FABRICS": "shm", "I_MPI_PIN": "0"},
+                   mpi_command("impi", [], "PMI_RANK", {"I_MPI_ROOT": "{folder}", "I_MPI_FABRICS": "shm", "I_MPI_PIN": "0"},
                                (), {"I_MPI_WAIT_MODE": "1"})),
         Contestant("impi_ofi", "Intel MPI ofi", "peer", "I_MPI_FABRICS=ofi FI_PROVIDER=shm (process_vm_readv for large messages) "
                    "I_MPI_PIN=0; with more ranks than CPUs also I_MPI_WAIT_MODE=1",
                    prepare_mpi("impi", "impi_rt", IMPI_PACKAGES),
-                   mpi_commands("impi", [], "PMI_RANK", {"I_MPI_ROOT": "{folder}", "FI_PROVIDER_PATH": "{folder}/lib",
+                   mpi_command("impi", [], "PMI_RANK", {"I_MPI_ROOT": "{folder}", "FI_PROVIDER_PATH": "{folder}/lib",
                                                         "I_MPI_FABRICS": "ofi", "FI_PROVIDER": "shm", "I_MPI_PIN": "0"},
                                (), {"I_MPI_WAIT_MODE": "1"})),
         Contestant("gloo", "gloo", "peer", "torch.distributed, one torch thread; allreduce, broadcast and reduce in place",
-                   prepare_gloo, gloo_commands),
-        Contestant("smddp", "SMDDP", "smddp", "smddprun smddp-bench --alloc private", prepare_smddp, smddp_commands("private")),
-        Contestant("smddp_alloc", "SMDDP alloc", "smddp", "smddprun smddp-bench --alloc smddp: buffers from smddp_alloc",
-                   prepare_smddp, smddp_commands("smddp")),
+                   prepare_gloo, gloo_command),
+        Contestant("smddp", "SMDDP", "smddp", "smddprun, private buffers", prepare_smddp, smddp_command("private")),
+        Contestant("smddp_alloc", "SMDDP alloc", "smddp", "smddprun, buffers from smddp_alloc", prepare_smddp,
+                   smddp_command("library")),
     ]

@@ -30,11 +30,14 @@ def collectives(torch, dist, rank, ranks):
     """Name -> (prepare(count) -> call, result, expected): expected is None where this rank gets no result."""
     total = float(ranks * (ranks + 1) // 2)
 
+    def block(count):
+        return max(1, count // ranks)  # as nccl-tests do
+
     def mine(count):
         return torch.full((count,), float(rank + 1))
 
     def blocks(count):
-        return torch.arange(1, ranks + 1, dtype=torch.float32).repeat_interleave(count // ranks)
+        return torch.arange(1, ranks + 1, dtype=torch.float32).repeat_interleave(block(count))
 
     def allreduce(count):
         x = mine(count)
@@ -49,25 +52,25 @@ def collectives(torch, dist, rank, ranks):
         return lambda: dist.reduce(x, 0), x, torch.full_like(x, total) if rank == 0 else None, x
 
     def allgather(count):
-        x, out = mine(count // ranks), torch.empty(count // ranks * ranks)
+        x, out = mine(block(count)), torch.empty(block(count) * ranks)
         return lambda: dist.all_gather_into_tensor(out, x), out, blocks(count), None
 
     def reduce_scatter(count):
-        x, out = mine(count // ranks * ranks), torch.empty(count // ranks)
+        x, out = mine(block(count) * ranks), torch.empty(block(count))
         return lambda: dist.reduce_scatter_tensor(out, x), out, torch.full_like(out, total), None
 
     def alltoall(count):
-        x, out = mine(count // ranks * ranks), torch.empty(count // ranks * ranks)
+        x, out = mine(block(count) * ranks), torch.empty(block(count) * ranks)
         return lambda: dist.all_to_all_single(out, x), out, blocks(count), None
 
     def gather(count):
-        x = mine(count // ranks)
-        out = torch.empty(count // ranks * ranks)
+        x = mine(block(count))
+        out = torch.empty(block(count) * ranks)
         parts = list(out.chunk(ranks)) if rank == 0 else None
         return lambda: dist.gather(x, parts, 0), out, blocks(count) if rank == 0 else None, None
 
     def scatter(count):
-        x, out = mine(count // ranks * ranks), torch.empty(count // ranks)
+        x, out = mine(block(count) * ranks), torch.empty(block(count))
         parts = list(x.chunk(ranks)) if rank == 0 else None
         return lambda: dist.scatter(out, parts, 0), out, torch.ones_like(out), None
 

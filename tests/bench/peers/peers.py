@@ -14,14 +14,27 @@ import contestants as cast
 import report
 
 HERE = pathlib.Path(__file__).resolve().parent
+COLLECTIVES = ("allreduce", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall", "gather", "scatter", "barrier")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def size(text):
     number, unit = (text[:-1], UNITS[text[-1]]) if text[-1:] in UNITS else (text, 1)
-    if not number.isdigit() or int(number) * unit < 4 or int(number) * unit % 4:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size in bytes: a multiple of 4, as 4, 64, 4K, 1M")
+    if not number.isdigit() or int(number) == 0 or int(number) * unit % 8 and int(number) * unit != 4:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size in bytes: 4 or a multiple of 8, as 64, 4K, 1M")
     return int(number) * unit
+
+
+def rank_count(text):
+    if not text.isdigit() or int(text) < 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of ranks: 2 or more")
+    return int(text)
+
+
+def collective(text):
+    if text not in COLLECTIVES:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a collective; there are {', '.join(COLLECTIVES)}")
+    return text
 
 
 def listed(kind):
@@ -32,29 +45,31 @@ def arguments():
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "smddp-peers"
     names = [c.name for c in cast.all_contestants()]
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--ranks", type=listed(int), default=[2], metavar="N,…", help="numbers of ranks (default 2)")
+    p.add_argument("--ranks", type=listed(rank_count), default=[2], metavar="N,…", help="numbers of ranks (default 2)")
     p.add_argument("--sizes", type=listed(size), default=listed(size)("4,64,4K,64K,1M,4M,16M,64M"), metavar="BYTES,…",
                    help="sizes (default 4,64,4K,64K,1M,4M,16M,64M)")
-    p.add_argument("--collectives", type=listed(str), default=["allreduce"], metavar="NAME,…",
-                   help="allreduce (default), broadcast, reduce, allgather, reduce_scatter, alltoall, gather, scatter, barrier")
+    p.add_argument("--collectives", type=listed(collective), default=["allreduce"], metavar="NAME,…",
+                   help="collectives (default allreduce): " + ", ".join(COLLECTIVES))
     p.add_argument("--rounds", type=int, default=5, metavar="R", help="turns of each contestant (default 5)")
     p.add_argument("--only", type=listed(str), default=names, metavar="NAME,…", help="contestants: " + ", ".join(names))
     p.add_argument("--skip", type=listed(str), default=[], metavar="NAME,…", help="contestants to leave out")
     p.add_argument("--take", choices=("median", "fastest"), default="median",
                    help="of the rounds' medians: their median (default), or the fastest, for a machine with other work")
+    p.add_argument("--realtime", action="store_true",
+                   help="run all contestants under SCHED_RR, for a machine with other work; needs CAP_SYS_NICE")
     p.add_argument("--limit", type=int, default=60, metavar="S", help="seconds for one turn; then it is ended (default 60)")
     p.add_argument("--build", type=pathlib.Path, default=os.environ.get("SMDDP_BUILD_DIR"), metavar="DIR",
                    help="build tree or prefix of SMDDP (default $SMDDP_BUILD_DIR)")
     p.add_argument("--cache", type=pathlib.Path, default=cache, metavar="DIR", help=f"virtual environments, programs ({cache})")
-    p.add_argument("--output", type=pathlib.Path, default=pathlib.Path("peers-results"), metavar="DIR",
-                   help="table.md, results.json and plots (default peers-results)")
+    p.add_argument("--output", type=pathlib.Path, default=cast.ROOT / "build" / "peers-results",
+                   metavar="DIR", help="table.md, results.json and plots (default build/peers-results)")
     p.add_argument("--plot", action="store_true", help="draw plots; installs matplotlib into the cache if needed")
     a = p.parse_args()
     unknown = sorted((set(a.only) | set(a.skip)) - set(names))
     if unknown:
         p.error(f"unknown contestant {', '.join(unknown)}; there are {', '.join(names)}")
-    if a.rounds < 1 or a.limit < 1 or not a.sizes or not a.ranks or min(a.ranks) < 2:
-        p.error("--rounds and --limit are at least 1, --ranks at least 2, --sizes not empty")
+    if a.rounds < 1 or a.limit < 1:
+        p.error("--rounds and --limit are at least 1")
     return a
 
 
@@ -68,42 +83,25 @@ def end(process):
             pass
 
 
-def measurements(text):
-    """All JSON objects in text, however nested, that are a measurement: they have bytes and median_us."""
-    decoder, found, position = json.JSONDecoder(), [], 0
-
-    def collect(value):
-        if isinstance(value, dict) and {"bytes", "median_us", "min_us"} <= value.keys():
-            found.append(value)
-        for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-            collect(item)
-
-    while (start := min((i for i in (text.find("{", position), text.find("[", position)) if i >= 0), default=-1)) >= 0:
-        try:
-            value, position = decoder.raw_decode(text, start)
-            collect(value)
-        except json.JSONDecodeError:
-            position = start + 1
-    return found
+def realtime():
+    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
 
 
 def turn(machine, contestant, ranks, collective, sizes):
     """One turn: (measurements, how it ended). A turn over its limit keeps the sizes it had finished."""
-    commands, environment = contestant.commands(machine, ranks, collective, sizes)
-    environment = os.environ | environment | {"SMDDP_BENCH_LIMIT_S": str(machine.limit_s + 10)}
-    deadline, found = time.monotonic() + machine.limit_s, []
-    for command in commands:
-        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
-        try:
-            out, err = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            end(process)
-            return found + measurements(process.communicate()[0]), f"not finished in {machine.limit_s} s"
-        found += measurements(out)
+    command, environment = contestant.command(machine, ranks, collective, sizes)
+    process = subprocess.Popen(command, env=os.environ | environment | {"SMDDP_BENCH_LIMIT_S": str(machine.limit_s + 10)},
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True, preexec_fn=realtime if machine.realtime else None)
+    ended = "ok"
+    try:
+        out, err = process.communicate(timeout=machine.limit_s)
         if process.returncode:
-            return found, f"exit status {process.returncode}: " + " ".join(err.split())[-300:]
-    return found, "ok"
+            ended = f"exit status {process.returncode}: " + " ".join(err.split())[-300:]
+    except subprocess.TimeoutExpired:
+        end(process)
+        out, ended = process.communicate()[0], f"not finished in {machine.limit_s} s"
+    return [json.loads(line) for line in out.splitlines() if line.startswith("{") and line.endswith("}")], ended
 
 
 def prepared(machine, names):
@@ -134,7 +132,7 @@ def compare(machine, ready, ranks, collective, args):
             if ended != "ok":
                 failures[c.name] = ended
             for m in found:
-                samples.setdefault(c.name, {}).setdefault(m.get("kind", collective), {}).setdefault(m["bytes"], []).append(
+                samples.setdefault(c.name, {}).setdefault(m["kind"], {}).setdefault(m["bytes"], []).append(
                     {"median_us": m["median_us"], "min_us": m["min_us"]})
     return {"collective": collective, "ranks": ranks, "samples": samples, "failures": failures}
 
@@ -144,13 +142,13 @@ def main():
     args.cache.mkdir(parents=True, exist_ok=True)
     args.output.mkdir(parents=True, exist_ok=True)
     cache, build = args.cache.resolve(), args.build and pathlib.Path(args.build).resolve()
-    machine = cast.Machine(cache, build, sorted(os.sched_getaffinity(0)), args.limit)
+    machine = cast.Machine(cache, build, sorted(os.sched_getaffinity(0)), args.limit, args.realtime)
     ready, absent = prepared(machine, [n for n in args.only if n not in args.skip])
     if not ready:
         sys.exit("no contestant can run")
     tables = [compare(machine, ready, ranks, collective, args) for collective in args.collectives for ranks in args.ranks]
-    result = {"machine": platform.machine(), "cpu": report.cpu_name(), "cpus": machine.cpus, "rounds": args.rounds, "take": args.take,
-              "sizes": args.sizes, "absent": absent, "tables": tables,
+    result = {"machine": platform.machine(), "cpu": report.cpu_name(), "cpus": machine.cpus, "rounds": args.rounds,
+              "take": args.take, "realtime": args.realtime, "sizes": args.sizes, "absent": absent, "tables": tables,
               "contestants": [{"name": c.name, "label": c.label, "role": c.role, "settings": c.settings, "version": c.version}
                               for c in ready]}
     (args.output / "results.json").write_text(json.dumps(result, indent=1) + "\n")

@@ -86,10 +86,12 @@ def table_text(table, result):
 
 
 def markdown(result):
+    policy = ", SCHED_RR" if result["realtime"] else ""
     parts = [f"# SMDDP and its peers\n\n{result['cpu']}, {len(result['cpus'])} CPUs, {result['rounds']} rounds in alternation, "
-             f"{result['take']} of the rounds' medians; rank r on the r-th CPU for all. How to read it: README.md of tests/bench/peers.\n"]
+             f"{result['take']} of the rounds' medians; rank r on the r-th CPU for all{policy}. How to read it: README.md of "
+             "tests/bench/peers.\n"]
     parts += [table_text(t, result) for t in result["tables"]]
     parts.append("Settings:\n")
-    parts += [f"- {c['label']} {c['version']}: {c['settings']}" for c in result["contestants"]]
+    parts += [f"- {' '.join([c['label'], c['version']]).strip()}: {c['settings']}" for c in result["contestants"]]
     parts += [f"- {name}: left out: {why}" for name, why in result["absent"].items()]
     return "\n".join(parts) + "\n"

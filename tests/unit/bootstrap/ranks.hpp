@@ -27,7 +27,7 @@ struct Rank {
   Member member;
   uint32_t protocol = 7;
   std::string parameters = "SMDDP_A=1\nSMDDP_B=2\n";
-  int64_t timeout_ms = 20000;
+  int64_t timeout_ms = 60000;
 
   Rank(int rank, int size, int port, std::string address = "127.0.0.1") {
     placement.rank = rank;

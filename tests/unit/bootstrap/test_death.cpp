@@ -53,7 +53,7 @@ static void dead_root(void**) {
     assert_code(outcome, SMDDP_ERR_BOOTSTRAP);
     assert_contains(outcome.text, format("rank 0 (host0, pid 1000, 127.0.0.1 port %d) closed the connection before all 4 ranks had come", port).c_str());
   }
-  assert_true(now_ns() - killed < 1000000000);
+  assert_true(now_ns() - killed < 5000000000);
 }
 
 static void a_dead_rank_may_come_again(void**) {
@@ -147,22 +147,24 @@ static void nothing_is_left(void**) {
   }
   assert_int_equal(count(), before);
   const int port = free_port();
-  Rank zero(0, 3, port);
-  zero.timeout_ms = 600;
-  Attendance root = start(std::move(zero));
-  Attendance client = start(Rank(1, 3, port));
-  sleep_ms(300);
+  std::vector<Attendance> ranks;
+  ranks.push_back(start(Rank(0, 3, port)));
+  ranks.push_back(start(Rank(1, 3, port)));
   int inherited = 0, found = 0;
-  for (int fd = 3; fd < 1024; ++fd) {
-    const int flags = fcntl(fd, F_GETFD);
-    sockaddr_storage name;
-    socklen_t length = sizeof(name);
-    if (flags < 0 || getsockname(fd, reinterpret_cast<sockaddr*>(&name), &length) != 0) continue;
-    ++found;
-    inherited += !(flags & FD_CLOEXEC);
+  for (const int64_t until = deadline_after_ms(10000); found < 3 && now_ns() < until;) {
+    sleep_ms(100);
+    found = inherited = 0;
+    for (int fd = 3; fd < 1024; ++fd) {
+      const int flags = fcntl(fd, F_GETFD);
+      sockaddr_storage name;
+      socklen_t length = sizeof(name);
+      if (flags < 0 || getsockname(fd, reinterpret_cast<sockaddr*>(&name), &length) != 0) continue;
+      ++found;
+      inherited += !(flags & FD_CLOEXEC);
+    }
   }
-  root.get();
-  client.get();
+  ranks.push_back(start(Rank(2, 3, port)));
+  assert_nothing(check_all(ranks, 3));
   assert_true(found >= 3);
   assert_int_equal(inherited, 0);
 }

@@ -86,8 +86,8 @@ static void deadlines_hold_in_a_storm_of_signals(void**) {
   setitimer(ITIMER_REAL, &never, nullptr);
   assert_code(outcome, SMDDP_ERR_TIMEOUT);
   assert_code(lost, SMDDP_ERR_TIMEOUT);
-  assert_true(outcome.took_ms >= 650 && outcome.took_ms < 1200);
-  assert_true(lost.took_ms >= 650 && lost.took_ms < 1200);
+  assert_true(outcome.took_ms >= 650 && outcome.took_ms < 4000);
+  assert_true(lost.took_ms >= 650 && lost.took_ms < 4000);
 }
 
 int main() {

@@ -76,7 +76,7 @@ static void garbage_and_silence(void**) {
   ranks.push_back(start(Rank(3, 4, port)));
   const int64_t before = now_ns();
   assert_nothing(check_all(ranks, 4));
-  assert_true(now_ns() - before < 3000000000);
+  assert_true(now_ns() - before < 10000000000);
 }
 
 // One byte at a time, slower than the deadline of a hello allows: it is cut off, and a rank that speaks slowly but in time is not.
@@ -194,7 +194,7 @@ static void strangers_hold_the_first_ports(void**) {
   answering.join();
   assert_code(stranger.get(), SMDDP_ERR_TIMEOUT);
   assert_nothing(wrong);
-  assert_true(took_ms < 6000);
+  assert_true(took_ms < 20000);
 }
 
 static void port_in_use(void**) {
@@ -209,7 +209,7 @@ static void port_in_use(void**) {
   const Outcome other = attend(std::move(client));
   assert_code(other, SMDDP_ERR_TIMEOUT);
   assert_contains(other.text, "does not answer");
-  assert_true(other.took_ms < 2500);
+  assert_true(other.took_ms < 5000);
 }
 
 // A second rank 0 of the job must not settle on the next port of the range.

@@ -140,6 +140,7 @@ void devices_and_a_core_outside_any_node(void**) {
   assert_string_equal(machine["gpus"][0]["numa_nodes"].get<std::string>().c_str(), "2");
   assert_int_equal(machine["nics"].size(), 1);
   assert_int_equal(machine["nics"][0]["names"].size(), 2);
+  assert_string_equal(machine["nics"][0]["vendor"].get<std::string>().c_str(), "Amazon");
   assert_string_equal(machine["nics"][0]["address"].get<std::string>().c_str(), "02:00:00:00:00:01");
 }
 
