@@ -3,10 +3,20 @@
 #include "node/shape.hpp"
 #include "reduce/reduce.hpp"
 
+#include <cstring>
+
 namespace smddp::api {
 namespace {
 
 [[noreturn]] void invalid(const std::string& text) { throw Error(SMDDP_ERR_INVALID_ARGUMENT, text); }
+
+// A C caller may pass any int for an enumerator; loading one that is none as the enumeration would be undefined.
+template <class Enum>
+Enum unchecked(const Enum& value) {
+  int number;
+  std::memcpy(&number, &value, sizeof number);
+  return static_cast<Enum>(number);
+}
 
 void check_dtype(smddp_dtype_t dtype, const char* function) {
   if (dtype_bytes(dtype)) return;
@@ -67,8 +77,8 @@ core::CallSettings checked(const smddp_call_options_t* options, const char* func
 void check_call(const smddp_comm& comm, const char* function, node::Call& call, bool has_op) {
   const size_t size = static_cast<size_t>(comm.size());
   if (call.collective == Collective::kBarrier) return;
-  check_dtype(call.dtype, function);
-  if (has_op) check_op(call.op, call.dtype, function);
+  check_dtype(unchecked(call.dtype), function);
+  if (has_op) check_op(unchecked(call.op), call.dtype, function);
   if (call.root < 0 || call.root >= comm.size()) invalid(format("%s: root %d is not in 0 … %d of comm '%s'", function, call.root, comm.size() - 1, comm.board->name.c_str()));
   if (call.count > SIZE_MAX / 2 / size / dtype_bytes(call.dtype)) invalid(format("%s: count %zu is too large", function, call.count));
   call.divisor = call.op == SMDDP_AVG ? comm.size() : 1;

@@ -2,15 +2,25 @@
 #include "api/check.hpp"
 #include "api/guard.hpp"
 #include "node/shape.hpp"
+#include "reduce/reduce.hpp"
 
 #include <cstring>
 
 namespace smddp::api {
 namespace {
 
-// One rank: every collective is a copy, or nothing.
-void run_alone(const node::Call& call) {
+// One rank: every collective is a copy, or nothing; but a reduction of bools makes them 0 or 1.
+void run_alone(const node::Call& call, bool has_op) {
   const size_t bytes = call.count * dtype_bytes(call.dtype);
+  if (bytes && has_op && call.dtype == SMDDP_BOOL) {
+    reduce::Arguments arguments;
+    arguments.destinations[0] = call.recvbuf;
+    arguments.sources = &call.sendbuf;
+    arguments.source_count = 1;
+    arguments.count = call.count;
+    reduce::kernel(call.dtype, call.op)(arguments);
+    return;
+  }
   if (bytes && call.sendbuf != call.recvbuf && call.collective != Collective::kBroadcast) std::memcpy(call.recvbuf, call.sendbuf, bytes);
 }
 
@@ -21,7 +31,7 @@ smddp_status_t collective(const char* function, node::Call call, bool has_op, sm
     check_call(comm, function, call, has_op);
     if (comm.size() > 1) return core::run(comm, function, call, settings);
     if (comm.board->failed()) return comm.board->failure(nullptr);
-    run_alone(call);
+    run_alone(call, has_op);
     return {};
   });
 }

@@ -17,6 +17,7 @@ void check(const smddp_comm_options_t* options, const char* function) {
   }
   checked_timeout(options->timeout_ms, function);
   checked_thread_mode(options->thread_mode, function);
+  if (options->reserved) throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("%s: options->reserved is %d, not 0", function, options->reserved));
 }
 
 template <class T>

@@ -39,6 +39,9 @@ smddp_status_t smddp_register(smddp_comm_t comm, void* pointer, size_t bytes, sm
     if (!registration) throw Error(SMDDP_ERR_INVALID_ARGUMENT, "smddp_register: registration is NULL");
     *registration = nullptr;
     if (!pointer && bytes) throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("smddp_register: pointer is NULL and bytes is %zu", bytes));
+    if (bytes > UINTPTR_MAX - reinterpret_cast<uintptr_t>(pointer)) {
+      throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("smddp_register: %zu bytes at %p reach beyond the address space", bytes, pointer));
+    }
     auto entry = std::make_unique<smddp_registration>(smddp_registration{pointer, bytes});
     smddp_registration* handle = entry.get();
     const std::lock_guard<std::mutex> lock(c.mutex);

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <set>
 #include <unordered_map>
 
 namespace smddp::bootstrap {
@@ -23,6 +24,7 @@ namespace {
 
 constexpr int kHelloMs = 5000;          // for a stranger to say hello, and for a refused rank to take its verdict
 constexpr int kVerdictMs = 1000;        // for all to take the verdict of a meeting that failed
+constexpr int kMismatchMs = 5000;       // for the rest to come and hear that one of them does not fit
 constexpr size_t kMostStrangers = 1024;
 constexpr int kMostWarnings = 10;
 constexpr int kAcceptAtOnce = 64;       // so that those who are in are heard while others come
@@ -43,10 +45,11 @@ class Root {
   Meeting run() {
     while (!roster_.complete()) {
       const int64_t until = std::min(deadline_, roster_.verdict_time());
-      if (until != kNever && now_ns() >= until) {
-        fail(Error(SMDDP_ERR_TIMEOUT, roster_.timeout_sentence() + "; rank 0 listened at " + listening_.where));
-      }
-      turn(until);
+      const bool late = until != kNever && now_ns() >= until;
+      const bool all_heard = roster_.confirmed() + odd_.size() >= static_cast<size_t>(roster_.size());
+      if (mismatch_ && (all_heard || late || now_ns() >= mismatch_until_)) fail(Error(mismatch_->code, mismatch_->text));
+      if (late) fail(Error(SMDDP_ERR_TIMEOUT, roster_.timeout_sentence() + "; rank 0 listened at " + listening_.where));
+      turn(std::min(until, mismatch_until_));
     }
     Meeting meeting = roster_.meeting();
     tell_members(share(encode(meeting)));
@@ -197,10 +200,10 @@ class Root {
     connection.reader.restart(0);
     const uint64_t holder = roster_.holder(hello.rank);
     if (const std::optional<Verdict> verdict = roster_.judge(hello, is_alive(holder))) {
-      refuse(id, connection, *verdict);
-      if (Roster::is_fatal(*verdict)) fail(Error(verdict->code, verdict->text));
-      return;
+      if (Roster::is_fatal(*verdict)) note_mismatch(hello.rank, *verdict);
+      return refuse(id, connection, *verdict);
     }
+    odd_.erase(hello.rank);
     if (holder != 0) forget(holder);
     connection.state = State::kAccepted;
     connection.rank = hello.rank;
@@ -213,6 +216,14 @@ class Root {
   void confirm(Connection& connection) {
     connection.state = State::kMember;
     roster_.confirm(connection.rank, connection.expiry);
+  }
+
+  // The meeting has failed, but those who have not come yet would look for rank 0 until their deadlines: they are waited for a while.
+  void note_mismatch(int rank, const Verdict& verdict) {
+    odd_.insert(rank);
+    if (mismatch_) return;
+    mismatch_ = verdict;
+    mismatch_until_ = deadline_after_ms(kMismatchMs);
   }
 
   // A little before the rank's own deadline, so that it hears who is missing.
@@ -287,6 +298,9 @@ class Root {
   std::deque<std::pair<int64_t, uint64_t>> expiries_;  // in order of time, as all are equally long
   uint64_t next_id_ = 0;
   size_t strangers_ = 0;
+  std::optional<Verdict> mismatch_;  // the first one inside this job
+  int64_t mismatch_until_ = kNever;
+  std::set<int> odd_;  // ranks that were refused for a mismatch
   int warnings_ = 0;
   bool ended_ = false;
 };

@@ -35,6 +35,8 @@ class Roster {
   std::string leave(int rank);
   void note_refusal(const std::string& text);
 
+  int size() const { return self_.size; }
+  size_t confirmed() const { return static_cast<size_t>(confirmed_); }
   bool complete() const { return confirmed_ == self_.size; }
   // Earliest time at which some rank needs a verdict, and the sentence for it.
   int64_t verdict_time() const { return verdict_time_; }

@@ -67,7 +67,7 @@ Board::Board(Group& group, WindowPool& windows, const Tuning& tuning, uint64_t o
       sequence_(first),
       safe_(first - 1),
       verified_(first - 1),
-      events_seen_(group.events()),
+      events_seen_(group.events() - 1),  // a member may have left already: the first wait looks
       eager_limit_(std::min(tuning.eager_bytes, eager_bytes(size_))),
       sources_(members_.size()),
       gathered_inline_(members_.size()) {

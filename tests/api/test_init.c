@@ -131,7 +131,7 @@ static void start_together(starter_t *starters, int count) {
 /* All of them are checked before the ranks meet. */
 static void test_wrong_variables(void **state) {
   (void)state;
-  static const char *const wrong[][2] = {{"SMDDP_TIMEOUT_MS", "soon"},   {"SMDDP_TIMEOUT_MS", "0"},    {"SMDDP_EAGER_BYTES", "9999"},
+  static const char *const wrong[][2] = {{"SMDDP_TIMEOUT_MS", "soon"},   {"SMDDP_TIMEOUT_MS", "0"},    {"SMDDP_EAGER_BYTES", "99999"},
                                          {"SMDDP_THREAD_MODE", "both"},  {"SMDDP_SPIN_US", "-2"},      {"SMDDP_YIELD_US", "1.5"},
                                          {"SMDDP_PROGRESS_THREAD", "1"}, {"SMDDP_HEAP_BYTES", "much"}, {"SMDDP_P2P_BUFFER_BYTES", "1"}};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -179,12 +179,10 @@ static void test_duplicate_rank(void **state) {
   }
   start_together(starters, 3);
   /* The second rank 1 is told at once, the others miss rank 2 until their deadline. */
-  assert_int_equal(starters[0].status, SMDDP_ERR_TIMEOUT);
-  assert_non_null(strstr(starters[0].sentence, "2"));
-  starter_t *second = starters[1].status == SMDDP_ERR_BOOTSTRAP ? &starters[1] : &starters[2];
-  assert_int_equal(second->status, SMDDP_ERR_BOOTSTRAP);
-  if (!strstr(second->sentence, "duplicate rank 1")) fail_msg("'%s'", second->sentence);
-  assert_true(second->took_ms < 5000);
+  starter_t *second = strstr(starters[1].sentence, "duplicate") ? &starters[1] : &starters[2];
+  if (second->status != SMDDP_ERR_BOOTSTRAP || !strstr(second->sentence, "duplicate rank 1") || second->took_ms >= 5000 ||
+      starters[0].status != SMDDP_ERR_TIMEOUT || !strstr(starters[0].sentence, "2"))
+    fail_msg("rank 0: %s\nrank 1: %s\nand %s", starters[0].sentence, starters[1].sentence, starters[2].sentence);
 }
 
 static void test_different_sizes(void **state) {

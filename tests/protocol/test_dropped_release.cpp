@@ -15,7 +15,7 @@ int main() {
     threads.emplace_back([&node, r] {
       for (uint32_t k = 0; k < 200; ++k) {
         test::Case c;
-        c.prepare(r, 2, k, Collective::kAllreduce, 4, 0, false);
+        c.prepare(r, 2, k, Collective::kAllgather, 1, 0, false);
         node::Operation operation;
         operation.call = c.call;
         while (node.board(r).step(operation) != node::Step::kDone) sched_yield();

@@ -134,10 +134,6 @@ def hooks(rank, size):
             powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=2, start_powerSGD_iter=2, min_compression_rate=0.5),
             powerSGD_hook.powerSGD_hook,
         ),
-        "batched powerSGD": (
-            powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=1, start_powerSGD_iter=2),
-            powerSGD_hook.batched_powerSGD_hook,
-        ),
     }
     if torch.version.cuda is not None:
         chosen["bf16"] = (None, default_hooks.bf16_compress_hook)

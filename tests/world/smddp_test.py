@@ -75,6 +75,16 @@ def processes_with(marker):
     return found
 
 
+def torch_python():
+    """A Python that has torch: that of SMDDP_VENV, of the project's .venv, or this one; None if none has."""
+    folders = (os.environ.get("SMDDP_VENV"), os.path.join(os.environ.get("SMDDP_SOURCE_DIR", "."), ".venv"))
+    candidates = [os.path.join(folder, "bin", "python") for folder in folders if folder] + [sys.executable]
+    for python in candidates:
+        if os.path.exists(python) and subprocess.run([python, "-c", "import torch"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
 class TestCase(unittest.TestCase):
     """Adds checks of results of run()."""
 

@@ -6,11 +6,13 @@ With argv[1] = "full" the sweep is 4 B to 64 MiB.
 import json
 import os
 import re
+import signal
 import sys
 import tempfile
+import time
 
 import smddp_test
-from smddp_test import BENCH, SMDDPRUN, environment, run, smddprun
+from smddp_test import BENCH, SMDDPRUN, environment, processes_with, run, smddprun, start
 
 FULL = len(sys.argv) > 1 and sys.argv[1] == "full" and bool(sys.argv.pop(1))
 COLLECTIVES = ("allreduce", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall", "gather", "scatter", "barrier", "sendrecv")
@@ -131,6 +133,23 @@ class Bench(smddp_test.TestCase):
         self.assert_says(result, "smddp-bench: rank ")
         self.assertRegex(result.stderr, rb"SMDDP_ERR_INVALID_ARGUMENT: .*999")
         self.corrupted("none", *once, status=0)
+
+    def test_stopped_rank_is_a_timeout(self):
+        marker = f"{os.getpid()}.{time.monotonic_ns()}"
+        job = start(SMDDPRUN, "-n", "2", "--no-prefix", BENCH, "allreduce", "-b", "4", "-e", "4", "-n", "1000000000", "--timeout-ms", "1000",
+                    env=environment(SMDDP_TEST_MARKER=marker))
+        self.assertIn(b"allreduce", job.stdout.readline())
+        rank1 = [pid for pid in processes_with("SMDDP_TEST_MARKER=" + marker) if self.rank_of(pid) == b"1"]
+        self.assertEqual(len(rank1), 1)
+        os.kill(rank1[0], signal.SIGSTOP)
+        out, err = job.communicate(timeout=20)
+        self.assertEqual(job.returncode, 3, (out, err))
+        self.assertRegex(err, rb"smddp-bench: rank 0: .*SMDDP_ERR_TIMEOUT: .*rank 1")
+
+    @staticmethod
+    def rank_of(pid):
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return dict(entry.split(b"=", 1) for entry in file.read().split(b"\0") if b"=" in entry).get(b"RANK")
 
     def test_refusals(self):
         cases = ((("allreduce", "-d", "nope"), "'nope'"), (("allreduce", "-o", "nope"), "'nope'"), (("nope",), "'nope'"), ((), "COLLECTIVE"),

@@ -5,7 +5,8 @@ namespace {
 
 constexpr int kTag = 17;
 
-smddp_status_t finish(smddp_status_t status, smddp_request_t request) {
+// By reference: the call that gives status may be evaluated after an argument by value.
+smddp_status_t finish(smddp_status_t status, const smddp_request_t& request) {
   if (status != SMDDP_SUCCESS) return status;
   status = smddp_wait(request, 0);
   const smddp_status_t freed = smddp_request_free(request);

@@ -5,6 +5,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "bootstrap/bootstrap.hpp"
+#include "bootstrap/random.hpp"
 #include "bootstrap/socket.hpp"
 
 #include <future>
@@ -62,24 +63,18 @@ inline Attendance start(Rank rank) {
   return std::async(std::launch::async, [shared] { return attend(std::move(*shared)); });
 }
 
-// A port that was free a moment ago.
-inline int free_port() {
-  const UniqueFd fd = listen_everywhere(0);
-  return local_address(fd.get()).port();
-}
-
-// The first of count neighbouring ports that were free a moment ago.
+// The first of count neighbouring ports that were free a moment ago. They lie below those that the kernel gives to connections, which
+// hold theirs for a minute after their end.
 inline int free_ports(int count) {
   for (;;) {
-    const int first = free_port();
-    std::vector<UniqueFd> held;
-    for (int i = 0; i < count && first + count < 65536; ++i) {
-      held.push_back(listen_everywhere(first + i));
-      if (!held.back()) break;
-    }
-    if (static_cast<int>(held.size()) == count && held.back()) return first;
+    const int first = 12000 + static_cast<int>(random_number() % 18000);
+    int taken = 0;
+    for (UniqueFd fd; taken < count && (fd = listen_everywhere(first + taken)); ++taken) continue;
+    if (taken == count) return first;
   }
 }
+
+inline int free_port() { return free_ports(1); }
 
 inline Address loopback(int port) {
   Address address = wildcard(AF_INET, port);

@@ -194,6 +194,32 @@ static void all_fail(Rank odd, const std::vector<std::string>& words) {
   }
 }
 
+// Those who come after a mismatch hear of it too, and one that comes again, mended, makes good for it.
+static void ranks_after_a_mismatch(void**) {
+  for (const bool mended : {false, true}) {
+    const int port = free_port();
+    std::vector<Attendance> ranks;
+    ranks.push_back(start(Rank(0, 4, port)));
+    Rank odd(2, 4, port);
+    odd.protocol = 8;
+    assert_code(attend(std::move(odd)), SMDDP_ERR_VERSION);
+    ranks.push_back(start(Rank(1, 4, port)));
+    if (mended) ranks.push_back(start(Rank(2, 4, port)));
+    sleep_ms(300);
+    ranks.push_back(start(Rank(3, 4, port)));
+    if (mended) {
+      assert_nothing(check_all(ranks, 4));
+      continue;
+    }
+    for (Attendance& rank : ranks) {
+      const Outcome outcome = rank.get();
+      assert_code(outcome, SMDDP_ERR_VERSION);
+      assert_contains(outcome.text, "8 on rank 2");
+      assert_true(outcome.took_ms < 10000);
+    }
+  }
+}
+
 static void other_protocol(void**) {
   Rank odd(2, 3, free_port());
   odd.protocol = 8;
@@ -255,6 +281,7 @@ int main() {
       cmocka_unit_test(other_job),
       cmocka_unit_test(root_of_other_job),
       cmocka_unit_test(other_size),
+      cmocka_unit_test(ranks_after_a_mismatch),
       cmocka_unit_test(other_protocol),
       cmocka_unit_test(other_parameter),
       cmocka_unit_test(unknown_parameter),
