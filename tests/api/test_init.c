@@ -1,9 +1,10 @@
 /* smddp_init(3) */
 #include "ranks.h"
 
+#include <netinet/in.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,8 +180,8 @@ static void test_duplicate_rank(void **state) {
   }
   start_together(starters, 3);
   /* The second rank 1 is told at once, the others miss rank 2 until their deadline. */
-  starter_t *second = strstr(starters[1].sentence, "duplicate") ? &starters[1] : &starters[2];
-  if (second->status != SMDDP_ERR_BOOTSTRAP || !strstr(second->sentence, "duplicate rank 1") || second->took_ms >= 5000 ||
+  starter_t *second = strncmp(starters[1].sentence, "duplicate", 9) == 0 ? &starters[1] : &starters[2];
+  if (second->status != SMDDP_ERR_BOOTSTRAP || strncmp(second->sentence, "duplicate rank 1", 16) != 0 || second->took_ms >= 5000 ||
       starters[0].status != SMDDP_ERR_TIMEOUT || !strstr(starters[0].sentence, "2"))
     fail_msg("rank 0: %s\nrank 1: %s\nand %s", starters[0].sentence, starters[1].sentence, starters[2].sentence);
 }
@@ -204,23 +205,65 @@ static void test_different_sizes(void **state) {
   assert_int_not_equal(starters[0].status, SMDDP_SUCCESS);
 }
 
+/* A port that was free a moment ago. */
+static int free_port(void) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t length = sizeof address;
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  assert_true(fd >= 0);
+  assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
+  assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
 /* Ranks meet at an address and port that the options give. */
 static void test_address_and_port(void **state) {
   (void)state;
   starter_t starters[2];
-  memset(starters, 0, sizeof starters);
-  for (int i = 0; i < 2; i++) {
-    starters[i].options = (smddp_init_options_t)SMDDP_INIT_STRUCT(starters[i].options);
-    starters[i].options.rank = i;
-    starters[i].options.size = 2;
-    starters[i].options.address = "127.0.0.1";
-    starters[i].options.port = 20000 + (int)(getpid() % 20000);
-    starters[i].options.job_id = "api test";
-    starters[i].options.timeout_ms = 20000;
+  for (int tries = 0; tries < 3; tries++) {
+    const int port = free_port();
+    memset(starters, 0, sizeof starters);
+    for (int i = 0; i < 2; i++) {
+      starters[i].options = (smddp_init_options_t)SMDDP_INIT_STRUCT(starters[i].options);
+      starters[i].options.rank = i;
+      starters[i].options.size = 2;
+      starters[i].options.address = "127.0.0.1";
+      starters[i].options.port = port;
+      starters[i].options.job_id = "api test";
+      starters[i].options.timeout_ms = 20000;
+    }
+    start_together(starters, 2);
+    if (starters[0].status == SMDDP_SUCCESS) break;
+    assert_non_null(strstr(starters[0].sentence, "in use")); /* somebody else was quicker */
   }
-  start_together(starters, 2);
   for (int i = 0; i < 2; i++)
     if (starters[i].status != SMDDP_SUCCESS) fail_msg("rank %d: %s", i, starters[i].sentence);
+}
+
+/* The port is in use by somebody who is no rank: rank 0 says so at once. */
+static void test_port_in_use(void **state) {
+  (void)state;
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t length = sizeof address;
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
+  assert_int_equal(listen(fd, 5), 0);
+  assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+  smddp_init_options_t options = SMDDP_INIT_STRUCT(options);
+  options.size = 2;
+  options.address = "127.0.0.1";
+  options.port = ntohs(address.sin_port);
+  options.timeout_ms = 20000;
+  smddp_comm_t world = NULL;
+  const int64_t before = now_ms();
+  assert_status(SMDDP_ERR_BOOTSTRAP, smddp_init(&options, &world));
+  assert_true(now_ms() - before < 2000 * TEST_SLOWNESS);
+  char port[16];
+  snprintf(port, sizeof port, "%d", options.port);
+  assert_non_null(strstr(smddp_last_error(), port));
+  assert_non_null(strstr(smddp_last_error(), "in use"));
+  close(fd);
 }
 
 /* A forked child has no context, and its parent does not notice what it does. */
@@ -266,6 +309,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_wrong_options), cmocka_unit_test_teardown(test_wrong_variables, clear_environment), cmocka_unit_test(test_alone),
       cmocka_unit_test(test_contexts),      cmocka_unit_test(test_missing_rank),    cmocka_unit_test(test_duplicate_rank),
-      cmocka_unit_test(test_different_sizes), cmocka_unit_test(test_address_and_port), cmocka_unit_test(test_fork)};
+      cmocka_unit_test(test_different_sizes), cmocka_unit_test(test_address_and_port), cmocka_unit_test(test_port_in_use),
+      cmocka_unit_test(test_fork)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,8 +136,8 @@ class Bench(smddp_test.TestCase):
 
     def test_stopped_rank_is_a_timeout(self):
         marker = f"{os.getpid()}.{time.monotonic_ns()}"
-        job = start(SMDDPRUN, "-n", "2", "--no-prefix", BENCH, "allreduce", "-b", "4", "-e", "4", "-n", "1000000000", "--timeout-ms", "1000",
-                    env=environment(SMDDP_TEST_MARKER=marker))
+        job = start(SMDDPRUN, "-n", "2", "--timeout", "60", "--no-prefix", BENCH, "allreduce", "-b", "4", "-e", "4",
+                    "-n", "1000000000", "--timeout-ms", "1000", env=environment(SMDDP_TEST_MARKER=marker))
         self.assertIn(b"allreduce", job.stdout.readline())
         rank1 = [pid for pid in processes_with("SMDDP_TEST_MARKER=" + marker) if self.rank_of(pid) == b"1"]
         self.assertEqual(len(rank1), 1)

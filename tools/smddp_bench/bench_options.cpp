@@ -93,7 +93,8 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   auto* factor = app.add_option("-f,--stepfactor", options.factor, "From one size to the next, default 4");
   factor->type_name("F")->check(CLI::Range(uint64_t{2}, UINT64_MAX).description(""));
   app.add_option("-i,--stepbytes", options.step_bytes, "Add this instead")->type_name("BYTES")->transform(size)->excludes(factor);
-  app.add_option("-n,--iters", options.iterations, "Timed calls a row; default: as many as take 0.1 s, 20 … 20000")->type_name("N")->check(positive);
+  app.add_option("-n,--iters", options.iterations, "Timed calls a row; default: as many as take 0.1 s, 20 … 20000")
+      ->type_name("N")->check(positive);
   app.add_option("-w,--warmup_iters", options.warmup, "Calls before them, default 5")->type_name("N")
       ->check(CLI::Range(int64_t{0}, INT64_MAX).description(""));
   app.add_option("-d,--datatype", dtype, "int8 … uint64, float16 (half), bfloat16, float32 (float, default), float64 (double), bool, all")
@@ -102,7 +103,8 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   app.add_option("-c,--check", options.checks, "Checked calls a row, each with new data; 0: none; default 1")->type_name("N")
       ->check(CLI::Range(0, INT32_MAX).description(""));
   app.add_option("-r,--root", options.root, "Root of rooted collectives, default 0")->type_name("RANK");
-  app.add_option("--in-place", in_place, "0 (default), 1 or both")->type_name("WHICH")->check(CLI::IsMember({"0", "1", "both"}).description(""));
+  app.add_option("--in-place", in_place, "0 (default), 1 or both")->type_name("WHICH")
+      ->check(CLI::IsMember({"0", "1", "both"}).description(""));
   app.add_option("--alloc", alloc, "Buffers: private (default) or smddp (smddp_alloc)")->type_name("KIND")
       ->check(CLI::IsMember({"private", "smddp"}).description(""));
   app.add_flag("--async", options.async, "Use the asynchronous calls, and wait");

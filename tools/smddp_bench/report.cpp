@@ -33,6 +33,7 @@ void Report::begin_section(const Traits& traits, bool in_place) {
               traits.rooted ? (", root " + std::to_string(options_.root)).c_str() : "");
   std::printf("\n#%11s %12s %9s %5s %12s %12s %11s %11s %8s\n", "bytes", "count", "type", "op", "median us", "minimum us", "algbw GB/s",
               "busbw GB/s", "wrong");
+  std::fflush(stdout);
 }
 
 void Report::add(const Row& row) {

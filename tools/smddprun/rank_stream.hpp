@@ -11,7 +11,8 @@ namespace smddprun {
 
 class RankStream {
  public:
-  RankStream(Fd source, Sink& sink, std::string prefix) : source_(std::move(source)), sink_(&sink), prefix_(std::move(prefix)) {}
+  RankStream(Fd source, Sink& sink, std::string prefix)
+      : source_(std::move(source)), sink_(&sink), prefix_(std::move(prefix)) {}
 
   // Takes what the source has, until the sink is full or others must have their turn. Closes at the end of the source or when the sink is broken.
   void pump();
