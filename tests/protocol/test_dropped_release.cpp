@@ -13,9 +13,9 @@ int main() {
   std::vector<std::thread> threads;
   for (int r = 0; r < 2; ++r) {
     threads.emplace_back([&node, r] {
-      for (uint32_t k = 0; k < 1; ++k) {
+      for (uint32_t k = 0; k < 200; ++k) {
         test::Case c;
-        c.prepare(r, 2, k, Collective::kAllgather, 1, 0, false);
+        c.prepare(r, 2, k, Collective::kAllgather, 4, 0, false);
         node::Operation operation;
         operation.call = c.call;
         while (node.board(r).step(operation) != node::Step::kDone) sched_yield();
