@@ -86,7 +86,7 @@ typedef enum smddp_dtype {
 } smddp_dtype_t;
 
 /* Reductions. Integers wrap; AVG divides the sum by the number of ranks, for integers toward zero; MIN and MAX give NaN if any input
- * is NaN, and order -0 before +0. Values 14 to 63 are reserved for the library, 4096 and up for user-defined operations. */
+ * is NaN, and order -0 before +0; a NaN that results is the positive quiet one. Values 14 to 63 are reserved for the library, 4096 and up for user-defined operations. */
 typedef enum smddp_op {
   SMDDP_SUM = 0,
   SMDDP_AVG = 1, /* not for SMDDP_BOOL */
@@ -221,11 +221,11 @@ SMDDP_EXPORT smddp_status_t smddp_info(smddp_info_kind_t kind, smddp_info_format
  * world: out; owner: the caller, ends with smddp_finalize. A process may hold several contexts, each its own rank.
  * Blocks until all ranks have called it. Errors: INVALID_ARGUMENT (names the value or the variable), BOOTSTRAP (address, port in
  * use, duplicate rank, size or job id differs), VERSION, TIMEOUT (names the ranks that did not come), RESOURCE, SYSTEM,
- * UNSUPPORTED (ranks on several hosts). smddp_init(3) */
+ * UNSUPPORTED (ranks on several hosts), INVALID_USAGE (rank 0 did not make the unique id). smddp_init(3) */
 SMDDP_EXPORT smddp_status_t smddp_init(const smddp_init_options_t *options, smddp_comm_t *world);
 
 /* Makes an id for smddp_init_options_t.unique_id. The process that makes it must become rank 0. id: out. Errors: SYSTEM,
- * RESOURCE. Any thread. smddp_unique_id_create(3) */
+ * RESOURCE, INVALID_ARGUMENT (SMDDP_BOOTSTRAP_INTERFACE). Any thread. smddp_unique_id_create(3) */
 SMDDP_EXPORT smddp_status_t smddp_unique_id_create(smddp_unique_id_t *id);
 
 /* Ends a context: cancels what is outstanding, tells the peers, frees the world communicator and all made from it. Not collective:

@@ -20,7 +20,7 @@ constexpr Parameter kTable[parameter::kEnd] = {
     {"SMDDP_BOOTSTRAP_FD", Unit::kCount, "-1", -1, 1 << 20, "", false,
      "Listening socket that rank 0 inherits from its launcher. Set by smddprun."},
     {"SMDDP_JOB_ID", Unit::kText, "", 0, 0, "", false,
-     "Tells apart jobs that meet at one port. Set by smddprun; else TORCHELASTIC_RUN_ID and the restart count."},
+     "Tells apart jobs that meet at one port. Set by smddprun; else made of TORCHELASTIC_RUN_ID, restart count and MASTER_PORT."},
     {"SMDDP_BOOTSTRAP_INTERFACE", Unit::kText, "", 0, 0, "", false,
      "Network interface whose address a unique id carries. Empty: the first that is up and not a container bridge."},
     {"SMDDP_NODE_ID", Unit::kText, "", 0, 0, "", false,

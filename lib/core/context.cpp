@@ -82,6 +82,11 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
   context->tuning_.eager_bytes = static_cast<size_t>(parameter_number(parameter::kEager));
   context->tuning_.segment_bytes = static_cast<size_t>(parameter_number(parameter::kSegment));
 
+  const int64_t spin_us = parameter_number(parameter::kSpin);
+  const int64_t yield_us = parameter_number(parameter::kYield);
+  const bool progress_thread = parameter_text(parameter::kProgress) == "on";
+  parameter_number(parameter::kHeap);  // a wrong value is this rank's error before it meets the others
+
   bootstrap::Placement placement = bootstrap::placement(options);
   context->rank_ = placement.rank;
   char host[256] = "";
@@ -111,11 +116,10 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
 
   engine::WaitPolicy policy;
   policy.oversubscribed = topology::count_union(cpus) < static_cast<int>(local.size());
-  const int64_t spin_us = parameter_number(parameter::kSpin);
   policy.spin_ns = policy.oversubscribed && spin_us < 0 ? 0 : (spin_us < 0 ? 20 : spin_us) * 1000;
   if (spin_us > 0) policy.oversubscribed = false;
-  policy.yield_ns = parameter_number(parameter::kYield) * 1000;
-  context->engine_ = std::make_shared<engine::Engine>(*context->group_, policy, parameter_text(parameter::kProgress) == "on");
+  policy.yield_ns = yield_us * 1000;
+  context->engine_ = std::make_shared<engine::Engine>(*context->group_, policy, progress_thread);
   context->monitor_ = std::make_unique<control::Monitor>(*context->group_, std::move(joined.connections), joined.pids);
 
   make_world(context, local);
