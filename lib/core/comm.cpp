@@ -117,8 +117,8 @@ Status run(smddp_comm& comm, const char* function, const node::Call& call, const
       }
       if (engine.has_outstanding()) engine.drive();
       // A wait too long for spinning goes on in the engine, which can sleep and knows the deadline.
-      if (backoff.long_wait() && (timeout_of(comm, settings) < 10 || !backoff.pause())) break;
-      if (!backoff.long_wait()) backoff.pause();
+      if (!backoff.pause() || (backoff.long_wait() && timeout_of(comm, settings) < 10)) break;
+      if (backoff.long_wait() && !comm.context->usable()) return {SMDDP_ERR_INVALID_USAGE, comm.context->unusable_reason()};
     }
   }
   engine::Request* request = make_collective(comm, call, settings);
@@ -230,6 +230,7 @@ void release_comm(smddp_comm* comm) {
   comm->magic.store(0, std::memory_order_release);
   const std::shared_ptr<Context> context = comm->context;
   context->engine().cancel(*comm->queue, {SMDDP_ERR_INVALID_USAGE, format("comm '%s' was freed while the operation was outstanding", comm->board->name.c_str())});
+  comm->threads.wait_until_left(deadline_after_ms(2000));
   const bool leads = comm->rank() == 0;
   const uint64_t offset = comm->board->offset();
   comm->board->leave();

@@ -119,7 +119,7 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
   policy.spin_ns = policy.oversubscribed && spin_us < 0 ? 0 : (spin_us < 0 ? 20 : spin_us) * 1000;
   if (spin_us > 0) policy.oversubscribed = false;
   policy.yield_ns = yield_us * 1000;
-  context->engine_ = std::make_shared<engine::Engine>(*context->group_, policy, progress_thread);
+  context->engine_ = std::make_unique<engine::Engine>(*context->group_, policy, progress_thread);
   context->monitor_ = std::make_unique<control::Monitor>(*context->group_, std::move(joined.connections), joined.pids);
 
   make_world(context, local);
@@ -139,6 +139,7 @@ Context::~Context() {
   if (state_.load(std::memory_order_acquire) == State::kForked) {
     // A forked child shares its parent's locks and threads only in name: leave them alone.
     (void)monitor_.release();
+    (void)engine_.release();
     (void)group_.release();
     (void)windows_.release();
   }

@@ -34,7 +34,8 @@ class Context : public std::enable_shared_from_this<Context> {
   node::WindowPool& windows() { return *windows_; }
   const node::Tuning& tuning() const { return tuning_; }
   engine::Engine& engine() { return *engine_; }
-  const std::shared_ptr<engine::Engine>& engine_pointer() const { return engine_; }
+  // For requests, which may be waited for while the context ends: keeps the whole context.
+  std::shared_ptr<engine::Engine> engine_pointer() { return {shared_from_this(), engine_.get()}; }
   uint64_t p2p_buffer_bytes() const { return p2p_buffer_bytes_; }
   uint64_t counter(const std::string& name);  // throws INVALID_ARGUMENT
 
@@ -69,7 +70,7 @@ class Context : public std::enable_shared_from_this<Context> {
 
   std::unique_ptr<node::Group> group_;
   std::unique_ptr<node::WindowPool> windows_;
-  std::shared_ptr<engine::Engine> engine_;
+  std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<control::Monitor> monitor_;
 
   std::mutex mutex_;

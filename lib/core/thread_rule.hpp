@@ -3,7 +3,11 @@
 // in the data could tell: so the second thread is refused.
 #pragma once
 
+#include "base/clock.hpp"
+
 #include <smddp/smddp.h>
+
+#include <sched.h>
 
 #include <atomic>
 #include <cstdint>
@@ -29,6 +33,11 @@ class ThreadRule {
     if (busy_.exchange(1, std::memory_order_acquire)) refuse_overlap(function, comm_name);
   }
   void leave() { busy_.store(0, std::memory_order_release); }
+
+  // For the end of a communicator: another thread may still be on its way out of a call.
+  void wait_until_left(int64_t deadline) const {
+    while (busy_.load(std::memory_order_acquire) && now_ns() < deadline) sched_yield();
+  }
 
  private:
   void take_over(const char* function, const char* comm_name);
