@@ -82,6 +82,12 @@ std::string Board::recorded_call(int rank, uint32_t sequence) const {
 }
 
 void Board::report_mismatch(uint32_t sequence, int peer) {
+  // After a death calls diverge, since each rank learns of it in another call: then the death is the cause.
+  for (int r : members_) {
+    if (group_.state(r) != RankState::kDead) continue;
+    fail(SMDDP_ERR_PEER_GONE, group_.departed(members_));
+    return;
+  }
   // Lower rank first, so that every rank writes the same sentence.
   const int first = std::min(rank_, peer), second = std::max(rank_, peer);
   fail(SMDDP_ERR_MISMATCH,
