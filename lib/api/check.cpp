@@ -3,20 +3,10 @@
 #include "node/shape.hpp"
 #include "reduce/reduce.hpp"
 
-#include <cstring>
-
 namespace smddp::api {
 namespace {
 
 [[noreturn]] void invalid(const std::string& text) { throw Error(SMDDP_ERR_INVALID_ARGUMENT, text); }
-
-// A C caller may pass any int for an enumerator; loading one that is none as the enumeration would be undefined.
-template <class Enum>
-Enum unchecked(const Enum& value) {
-  int number;
-  std::memcpy(&number, &value, sizeof number);
-  return static_cast<Enum>(number);
-}
 
 void check_dtype(smddp_dtype_t dtype, const char* function) {
   if (dtype_bytes(dtype)) return;

@@ -4,7 +4,17 @@
 #include "base/types.hpp"
 #include "core/comm.hpp"
 
+#include <cstring>
+
 namespace smddp::api {
+
+// A C caller may pass any int for an enumerator; loading one that is none as the enumeration would be undefined.
+template <class Enum>
+Enum unchecked(const Enum& value) {
+  int number;
+  std::memcpy(&number, &value, sizeof number);
+  return static_cast<Enum>(number);
+}
 
 // The communicator behind a handle, alive and usable.
 smddp_comm& checked(smddp_comm_t comm, const char* function);

@@ -1,3 +1,4 @@
+#include "api/check.hpp"
 #include "api/guard.hpp"
 #include "base/types.hpp"
 
@@ -34,9 +35,10 @@ const char* smddp_status_string(smddp_status_t status) { return smddp::status_na
 
 const char* smddp_last_error(void) { return smddp::api::t_last_error ? smddp::api::t_last_error.get() : ""; }
 
-smddp_status_t smddp_dtype_size(smddp_dtype_t dtype, size_t* size) {
+smddp_status_t smddp_dtype_size(smddp_dtype_t user_dtype, size_t* size) {
   return smddp::api::guard([&] {
     if (!size) throw smddp::Error(SMDDP_ERR_INVALID_ARGUMENT, "smddp_dtype_size: size is NULL");
+    const smddp_dtype_t dtype = smddp::api::unchecked(user_dtype);
     const size_t bytes = smddp::dtype_bytes(dtype);
     if (!bytes && smddp::dtype_is_reserved(dtype)) {
       throw smddp::Error(SMDDP_ERR_UNSUPPORTED, smddp::format("smddp_dtype_size: dtype %s is reserved and not supported yet", smddp::dtype_name(dtype)));

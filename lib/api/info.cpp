@@ -1,6 +1,7 @@
 // smddp_info: chooses, renders, and copies as much as fits.
 #include "api/info.hpp"
 
+#include "api/check.hpp"
 #include "api/guard.hpp"
 #include "topology/topology.hpp"
 
@@ -49,15 +50,16 @@ std::string field(const std::string& label, const std::string& value) {
 
 }  // namespace smddp::api
 
-extern "C" smddp_status_t smddp_info(smddp_info_kind_t kind, smddp_info_format_t format, char* buffer, size_t capacity, size_t* length) {
+extern "C" smddp_status_t smddp_info(smddp_info_kind_t user_kind, smddp_info_format_t user_format, char* buffer, size_t capacity, size_t* length) {
   return smddp::api::guard([&] {
+    const int format = smddp::api::unchecked(user_format);
     if (format != SMDDP_FORMAT_TEXT && format != SMDDP_FORMAT_JSON) {
-      throw smddp::Error(SMDDP_ERR_INVALID_ARGUMENT, smddp::format("smddp_info: format %d is neither 0 nor 1", static_cast<int>(format)));
+      throw smddp::Error(SMDDP_ERR_INVALID_ARGUMENT, smddp::format("smddp_info: format %d is neither 0 nor 1", format));
     }
     if (!buffer && capacity > 0) {
       throw smddp::Error(SMDDP_ERR_INVALID_ARGUMENT, smddp::format("smddp_info: buffer is NULL but capacity is %zu", capacity));
     }
-    const std::string text = smddp::api::described(kind, format);
+    const std::string text = smddp::api::described(smddp::api::unchecked(user_kind), user_format);
     if (capacity > 0) {
       const size_t bytes = std::min(text.size(), capacity - 1);
       std::memcpy(buffer, text.data(), bytes);

@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <numeric>
+
 namespace smddp::node {
 
 Group::Group(std::shared_ptr<Arena> arena, std::vector<UniqueFd> doorbells, std::vector<int> global_ranks, int local_rank)
@@ -73,14 +75,14 @@ bool Group::mark(int local_rank, RankState state, DeathReason reason) {
   return true;
 }
 
-std::string Group::departed(const std::vector<int>& members) const {
+// Who of the ranks left first, the dead before the finalized; −1 if none has.
+int Group::first_departed(const std::vector<int>& ranks) const {
   int first = -1;
   bool first_dead = false;
   uint32_t first_order = 0;
-  for (int r : members) {
-    const RankState state = this->state(r);
-    if (state != RankState::kDead && state != RankState::kFinalized) continue;
-    const bool dead = state == RankState::kDead;
+  for (int r : ranks) {
+    if (!has_left(r)) continue;
+    const bool dead = state(r) == RankState::kDead;
     const uint32_t order = arena_->rank_line(r).order.load(std::memory_order_relaxed);
     if (first < 0 || (dead && !first_dead) || (dead == first_dead && static_cast<int32_t>(order - first_order) < 0)) {
       first = r;
@@ -88,10 +90,23 @@ std::string Group::departed(const std::vector<int>& members) const {
       first_order = order;
     }
   }
+  return first;
+}
+
+std::string Group::death(int local_rank) const {
+  const auto reason = static_cast<DeathReason>(arena_->rank_line(local_rank).reason.load(std::memory_order_relaxed));
+  return format("rank %d died (%s)", global_rank(local_rank), reason == DeathReason::kProcess ? "process ended" : "connection closed");
+}
+
+std::string Group::departed(const std::vector<int>& members) const {
+  const int first = first_departed(members);
   if (first < 0) return "";
-  if (!first_dead) return format("rank %d has finalized", global_rank(first));
-  const auto reason = static_cast<DeathReason>(arena_->rank_line(first).reason.load(std::memory_order_relaxed));
-  return format("rank %d died (%s)", global_rank(first), reason == DeathReason::kProcess ? "process ended" : "connection closed");
+  if (state(first) == RankState::kDead) return death(first);
+  // Often it finalized because another rank, of another communicator, died: then that is the cause.
+  std::vector<int> all(static_cast<size_t>(size()));
+  std::iota(all.begin(), all.end(), 0);
+  const int cause = first_departed(all);
+  return format("rank %d has finalized", global_rank(first)) + (state(cause) == RankState::kDead ? " after " + death(cause) : "");
 }
 
 void Group::abandon_in_child() {

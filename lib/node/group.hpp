@@ -60,6 +60,8 @@ class Group {
   uint64_t rings() const { return rings_.load(std::memory_order_relaxed); }
 
  private:
+  int first_departed(const std::vector<int>& ranks) const;
+  std::string death(int local_rank) const;
   void ring_sleeping(const std::vector<int>& members) const;
   void ring(int local_rank) const;
 
