@@ -124,9 +124,8 @@ void Board::begin(Operation& operation) {
 Step Board::enter(Operation& operation) {
   if (failed()) return fail_operation(operation);
   const uint32_t sequence = operation.sequence;
-  int waiting = -1;
   if (backlog_ && !verify_backlog(sequence - 1)) return fail_operation(operation);
-  if (!slot_is_free(sequence, waiting)) return wait_for(operation, waiting);
+  if (!slot_is_free(sequence)) return wait_for(operation);
   expected_[sequence % kSlots] = operation.word;
 
   const Call& call = operation.call;
@@ -170,7 +169,7 @@ Step Board::collect(Operation& operation) {
     if (peer == rank_ || (!everybody && !reads_from(operation.call, rank_, peer))) continue;
     switch (look(operation.sequence, operation.word, peer, second_line)) {
       case Seen::kYes: break;
-      case Seen::kNotYet: return wait_for(operation, peer);
+      case Seen::kNotYet: return wait_for(operation);
       case Seen::kFailed: return fail_operation(operation);
     }
   }
@@ -288,25 +287,38 @@ bool Board::verify_backlog(uint32_t through) {
   return true;
 }
 
-bool Board::slot_is_free(uint32_t sequence, int& waiting) {
+bool Board::slot_is_free(uint32_t sequence) {
   const uint32_t needed = sequence - kSlots;
   if (!after(needed, safe_)) return true;
   uint32_t lowest = sequence;
   for (int peer = 0; peer < size_; ++peer) {
     before_flag();
     const uint32_t consumed = peer == rank_ ? verified_ : progress_[peer].consumed.load(std::memory_order_acquire);
-    if (after(needed, consumed)) {
-      waiting = peer;
-      return false;
-    }
+    if (after(needed, consumed)) return false;
     if (after(lowest, consumed)) lowest = consumed;
   }
   safe_ = after(lowest, safe_) ? lowest : safe_;
   return true;
 }
 
-// A rank that has left may have published what this one waits for just before: look once more before giving up.
-Step Board::wait_for(Operation& operation, int peer) {
+// Whether the operation cannot end without more from this rank.
+bool Board::needs(const Operation& operation, int peer) {
+  switch (operation.phase) {
+    case Phase::kEnter: return after(operation.sequence - kSlots, progress_[peer].consumed.load(std::memory_order_acquire));
+    case Phase::kCollect:
+      return (operation.large || full_exchange(operation.call.collective) || reads_from(operation.call, rank_, peer)) &&
+             slot(operation.sequence, peer).word.load(std::memory_order_acquire) != operation.word;
+    case Phase::kStream: {
+      const uint64_t end = operation.base + operation.segments;
+      return progress_[peer].reduced.load(std::memory_order_acquire) < end || progress_[peer].gathered.load(std::memory_order_acquire) < end;
+    }
+    default: return false;
+  }
+}
+
+// Looks at all members that have left, not only at the one that is waited for: that one may itself wait, elsewhere, for this rank. A rank
+// that has left may have published what is needed just before, hence one more look before giving up.
+Step Board::wait_for(Operation& operation) {
   if (backlog_ && !verify_backlog(operation.sequence - 1)) return fail_operation(operation);
   const uint32_t events = group_.events();
   if (events != events_seen_) {
@@ -314,13 +326,17 @@ Step Board::wait_for(Operation& operation, int peer) {
     somebody_left_ = !group_.departed(members_).empty();
     events_seen_ = events;
   }
-  if (!somebody_left_ || peer < 0 || !group_.has_left(members_[static_cast<size_t>(peer)])) return Step::kAgain;
-  if (operation.left_peer != peer) {
-    operation.left_peer = peer;
-    return Step::kMoved;
+  if (!somebody_left_) return Step::kAgain;
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_ || !group_.has_left(members_[static_cast<size_t>(peer)]) || !needs(operation, peer)) continue;
+    if (operation.left_peer != peer) {
+      operation.left_peer = peer;
+      return Step::kMoved;
+    }
+    fail(SMDDP_ERR_PEER_GONE, group_.departed(members_));
+    return fail_operation(operation);
   }
-  fail(SMDDP_ERR_PEER_GONE, group_.departed(members_));
-  return fail_operation(operation);
+  return Step::kAgain;
 }
 
 Step Board::fail_operation(Operation& operation) {

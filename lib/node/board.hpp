@@ -86,23 +86,24 @@ class Board {
   Step combine(Operation& operation);
   Step stream(Operation& operation);
   Step finish(Operation& operation, bool full_exchange);
-  Step wait_for(Operation& operation, int peer);
+  bool needs(const Operation& operation, int peer);
+  Step wait_for(Operation& operation);
   Step fail_operation(Operation& operation);
 
   void prepare_stream(Operation& operation);
   const Descriptor& descriptor(const Operation& operation, int rank) const {
     return *reinterpret_cast<const Descriptor*>(slot(operation.sequence, rank).payload);
   }
-  bool post_segment(Operation& operation, int& waiting);
-  bool reduce_segment(Operation& operation, int& waiting);
-  bool share_segment(Operation& operation, int& waiting);
-  bool gather_segment(Operation& operation, int& waiting);
-  bool is_lagging(std::atomic<uint64_t> Progress::*counter, uint64_t target, int only, int& waiting) const;
+  bool post_segment(Operation& operation);
+  bool reduce_segment(Operation& operation);
+  bool share_segment(Operation& operation);
+  bool gather_segment(Operation& operation);
+  bool is_lagging(std::atomic<uint64_t> Progress::*counter, uint64_t target, int only) const;
   unsigned char* piece_window(uint64_t window, uint32_t segment, int piece) const;
 
   Seen look(uint32_t sequence, uint64_t word, int peer, bool second_line);
   bool verify_backlog(uint32_t through);
-  bool slot_is_free(uint32_t sequence, int& waiting);
+  bool slot_is_free(uint32_t sequence);
   void report_mismatch(uint32_t sequence, int peer);
   std::string recorded_call(int rank, uint32_t sequence) const;
 

@@ -84,13 +84,12 @@ void Board::prepare_stream(Operation& operation) {
   new (slot(operation.sequence, rank_).payload) Descriptor(own);
 }
 
-// Whether a rank's counter is below target: rank `only`, or any but this one if that is −1. waiting: which; unchanged if none is.
-bool Board::is_lagging(std::atomic<uint64_t> Progress::*counter, uint64_t target, int only, int& waiting) const {
+// Whether a rank's counter is below target: rank `only`, or any but this one if that is −1.
+bool Board::is_lagging(std::atomic<uint64_t> Progress::*counter, uint64_t target, int only) const {
   for (int i = 1; i < size_; ++i) {
     const int r = rank_ + i < size_ ? rank_ + i : rank_ + i - size_;
     before_flag();
     if ((only >= 0 && r != only) || (progress_[r].*counter).load(std::memory_order_acquire) >= target) continue;
-    waiting = r;
     return true;
   }
   return false;
@@ -102,7 +101,7 @@ unsigned char* Board::piece_window(uint64_t window, uint32_t segment, int piece)
   return group_.arena()->at(window) + ((segment % kWindowSegments) * static_cast<size_t>(size_ + 1) + static_cast<size_t>(piece)) * part;
 }
 
-bool Board::post_segment(Operation& operation, int& waiting) {
+bool Board::post_segment(Operation& operation) {
   const Call& call = operation.call;
   const uint32_t k = operation.posted;
   if (k >= operation.segments) return false;
@@ -110,7 +109,7 @@ bool Board::post_segment(Operation& operation, int& waiting) {
     operation.posted = operation.segments;
     return true;
   }
-  if (k >= kWindowSegments && is_lagging(&Progress::reduced, operation.base + k - kWindowSegments + 1, -1, waiting)) return false;
+  if (k >= kWindowSegments && is_lagging(&Progress::reduced, operation.base + k - kWindowSegments + 1, -1)) return false;
   const size_t element = dtype_bytes(call.dtype);
   for (int i = 1; i < size_; ++i) {
     const int r = (rank_ + i) % size_;
@@ -125,7 +124,7 @@ bool Board::post_segment(Operation& operation, int& waiting) {
 }
 
 // Reduces or collects segment k of this rank's share from all contributors, and puts the result where its readers find it.
-bool Board::reduce_segment(Operation& operation, int& waiting) {
+bool Board::reduce_segment(Operation& operation) {
   const Call& call = operation.call;
   const uint32_t k = operation.reduced;
   if (k >= operation.segments) return false;
@@ -133,11 +132,11 @@ bool Board::reduce_segment(Operation& operation, int& waiting) {
   const int reader = has_root_target(call.collective) ? call.root : -1;
   for (int r = 0; r < size_; ++r) {
     if (r == rank_ || !contributes(call, r) || descriptor(operation, r).send_offset != kNoOffset) continue;
-    if (is_lagging(&Progress::posted, operation.base + k + 1, r, waiting)) return false;
+    if (is_lagging(&Progress::posted, operation.base + k + 1, r)) return false;
   }
   if (k >= operation.posted) return false;  // in place, the results of a segment overwrite what has yet to be posted
   if (shared && !operation.zero_recv && k >= kWindowSegments &&
-      is_lagging(&Progress::gathered, operation.base + k - kWindowSegments + 1, reader, waiting)) {
+      is_lagging(&Progress::gathered, operation.base + k - kWindowSegments + 1, reader)) {
     return false;
   }
 
@@ -204,7 +203,7 @@ bool Board::reduce_segment(Operation& operation, int& waiting) {
 }
 
 // Exposes segment k of a contribution that all readers take whole (allgather, broadcast, gather).
-bool Board::share_segment(Operation& operation, int& waiting) {
+bool Board::share_segment(Operation& operation) {
   const Call& call = operation.call;
   const uint32_t k = operation.reduced;
   if (k >= operation.segments) return false;
@@ -215,7 +214,7 @@ bool Board::share_segment(Operation& operation, int& waiting) {
   }
   const int reader = has_root_target(call.collective) ? call.root : -1;
   if (reader != rank_) {
-    if (k >= kWindowSegments && is_lagging(&Progress::gathered, operation.base + k - kWindowSegments + 1, reader, waiting)) return false;
+    if (k >= kWindowSegments && is_lagging(&Progress::gathered, operation.base + k - kWindowSegments + 1, reader)) return false;
     const size_t element = dtype_bytes(call.dtype);
     const Range piece = piece_of(call, size_, rank_);
     const Range part = segment_of(piece.length, k, operation.segment_elements);
@@ -228,7 +227,7 @@ bool Board::share_segment(Operation& operation, int& waiting) {
 }
 
 // Reads segment k of every other rank's share.
-bool Board::gather_segment(Operation& operation, int& waiting) {
+bool Board::gather_segment(Operation& operation) {
   const Call& call = operation.call;
   const uint32_t k = operation.gathered;
   if (k >= operation.segments) return false;
@@ -240,7 +239,7 @@ bool Board::gather_segment(Operation& operation, int& waiting) {
   }
   for (int r = 0; r < size_; ++r) {
     if (r == rank_ || !(exchange || contributes(call, r))) continue;
-    if (is_lagging(&Progress::reduced, operation.base + k + 1, r, waiting)) return false;
+    if (is_lagging(&Progress::reduced, operation.base + k + 1, r)) return false;
   }
   const size_t element = dtype_bytes(call.dtype);
   const Arena& arena = *group_.arena();
@@ -269,24 +268,23 @@ bool Board::gather_segment(Operation& operation, int& waiting) {
 Step Board::stream(Operation& operation) {
   const Call& call = operation.call;
   const bool exchange = has_exchange(call.collective);
-  int waiting = -1;
   bool moved = false;
   for (bool again = true; again;) {
-    again = exchange && post_segment(operation, waiting);
-    again |= exchange ? reduce_segment(operation, waiting) : share_segment(operation, waiting);
-    again |= gather_segment(operation, waiting);
+    again = exchange && post_segment(operation);
+    again |= exchange ? reduce_segment(operation) : share_segment(operation);
+    again |= gather_segment(operation);
     moved |= again;
   }
   const uint64_t end = operation.base + operation.segments;
   if ((exchange && operation.posted < operation.segments) || operation.reduced < operation.segments ||
       operation.gathered < operation.segments) {
-    return moved ? Step::kMoved : wait_for(operation, waiting);
+    return moved ? Step::kMoved : wait_for(operation);
   }
   // Peers may still read this rank's user buffers, or its window, which the next operation does not touch before all have entered it.
   const bool exposed = operation.zero_send || operation.zero_recv || !windows_.may_keep();
   if (exposed) {
-    if (is_lagging(&Progress::reduced, end, -1, waiting) || is_lagging(&Progress::gathered, end, -1, waiting)) {
-      return wait_for(operation, waiting);
+    if (is_lagging(&Progress::reduced, end, -1) || is_lagging(&Progress::gathered, end, -1)) {
+      return wait_for(operation);
     }
     if (window_ != kNoOffset && !windows_.may_keep()) {
       windows_.give_back(window_);
