@@ -1,5 +1,5 @@
 """What CMake needs of an interpreter and its torch, as a CMake list: version, folder, Python's headers, suffix of modules, range,
-fits. Empty if there is no torch. Does not import torch, which takes seconds."""
+fits, packages as seen from programs. Empty if there is no torch. Does not import torch, which takes seconds."""
 
 import importlib.util
 import os
@@ -29,6 +29,7 @@ print(
             sysconfig.get_config_var("EXT_SUFFIX"),
             _torch_range.text(),
             "1" if _torch_range.fits(version) else "0",
+            os.path.relpath(sysconfig.get_path("purelib"), sysconfig.get_path("scripts")),
         )
     ),
     end="",

@@ -15,6 +15,6 @@ ranks() {
 }
 
 echo "== training with smddp on 2 ranks"
-ranks "$here/train_efficientnet.py" --backend smddp --steps 300 --batch 32 --require-loss 1.0 --require-accuracy 70 "$@"
+ranks "$here/train_efficientnet.py" --backend smddp --steps 300 --batch 48 --require-loss 1.0 --require-accuracy 70 "$@"
 echo "== smddp and gloo in alternation"
 ranks "$here/compare_backends.py"

@@ -35,6 +35,11 @@ def environment(rank, size, port):
     }
 
 
+def repeats(full):
+    """How often a test repeats: a tenth of the full number, at least 10 times; all of it where SMDDP_SOAK is set."""
+    return full if os.environ.get("SMDDP_SOAK") else max(10, full // 10)
+
+
 def _child(function, rank, size, port, backend, timeout, arguments):
     code = 1
     try:

@@ -252,6 +252,10 @@ def point_to_point(rank, size):
         assert sources == {r: float(r) for r in range(1, size)}, sources
     else:
         dist.send(torch.full((2,), float(rank)), 0, tag=9)
+    for peer in (right, left) if size == 2 else ():  # row 17: both send before they receive
+        dist.send(torch.full((2 << 20,), float(rank)), peer)
+        dist.recv(tensor := torch.empty(2 << 20), peer)
+        same(tensor, torch.full((2 << 20,), float(peer)), "both send first")
     tensor = torch.empty(4)
     for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, torch.full((4,), float(rank)), right), dist.P2POp(dist.irecv, tensor, left)]):
         work.wait()

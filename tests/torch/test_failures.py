@@ -205,6 +205,28 @@ def left_early(rank, size):
     assert time.monotonic() - start < 5
 
 
+def rank_0_first(rank, size, how):
+    """Row 85: while rank 0 prepares something, the others wait in a barrier with a longer timeout than the group's. It is not cut
+    short, and rank 0's death or exception ends it at once."""
+    dist.barrier()
+    if rank == 0:
+        time.sleep(4 if how == "slow" else 0.2)
+        if how == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if how == "raises":
+            raise SystemExit(3)
+        dist.barrier(timeout=timedelta(seconds=60))
+        return
+    start = time.monotonic()
+    if how == "slow":
+        dist.barrier(timeout=timedelta(seconds=60))
+        assert time.monotonic() - start > 3
+        return
+    with raises(FAILURE, "rank 0"):
+        dist.barrier(timeout=timedelta(seconds=60))
+    assert time.monotonic() - start < 5
+
+
 def test_timeouts():
     for async_op in (False, True):
         job(late_rank, 3, async_op, timeout=1.0)
@@ -212,6 +234,7 @@ def test_timeouts():
     job(barrier_timeout, 2, timeout=20)
     job(monitored, 3, timeout=20)
     job(future_of_failure, 2, timeout=1.0)
+    job(rank_0_first, 2, "slow", timeout=3)
 
 
 def test_deaths():
@@ -219,6 +242,8 @@ def test_deaths():
         job(killed_rank, 3, async_op, expect={0: 0, 1: -signal.SIGKILL, 2: 0})
     job(killed_in_subgroup, 3, expect={0: 0, 1: 0, 2: 86})
     job(left_early, 2)
+    job(rank_0_first, 3, "killed", timeout=20, expect={0: -signal.SIGKILL, 1: 0, 2: 0})
+    job(rank_0_first, 2, "raises", timeout=20, expect={0: 3, 1: 0})
     job(aborted, 2)
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import smdistributed.dataparallel.torch.torch_smddp as torch_smddp
 import torch
 import torch.distributed as dist
-from jobs import free_port, job, main, raises, same
+from jobs import free_port, job, main, raises, repeats, same
 
 
 def init_forms(rank, size, form, port, path):
@@ -101,7 +101,7 @@ def subgroups(rank, size):
         return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
 
     counts = []
-    for _ in range(25):
+    for _ in range(max(15, repeats(200))):
         group = dist.new_group(list(range(size)))
         dist.all_reduce(tensor, group=group)
         dist.destroy_process_group(group)

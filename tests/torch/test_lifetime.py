@@ -1,5 +1,6 @@
 """Work, buffers, threads and processes that end at unusual times."""
 
+import atexit
 import gc
 import os
 import subprocess
@@ -9,7 +10,7 @@ import time
 
 import torch
 import torch.distributed as dist
-from jobs import environment, free_port, job, main, raises, same
+from jobs import environment, free_port, job, main, raises, repeats, same
 
 COUNT = 1 << 20
 
@@ -148,61 +149,69 @@ def loader_workers(rank, size):
     assert os.sched_getaffinity(0) == allowed
 
 
-EXIT_SCRIPT = """
-import os, sys, time
-import torch, torch.distributed as dist
-allowed = os.sched_getaffinity(0)
+FIRST_IMPORT = """
+import os, torch
 threads = len(os.listdir("/proc/self/task"))
 import smdistributed.dataparallel.torch.torch_smddp
 assert len(os.listdir("/proc/self/task")) == threads, "the import started a thread"
-assert os.environ["SMDATAPARALLEL_LOCAL_RANK"] == os.environ["RANK"]
-dist.init_process_group("smddp")
-assert os.sched_getaffinity(0) == allowed
-rank = dist.get_rank()
-done = dist.all_reduce(torch.ones(1000), async_op=True)
-done.wait()
-how = sys.argv[1]
-if how == "pending":
-    pending = dist.all_reduce(torch.ones(1 << 20), async_op=True)
-elif how == "pending on one":
-    if rank == 0:
-        pending = dist.all_reduce(torch.ones(1 << 20), async_op=True)
-        future = pending.get_future().then(lambda f: f.value())
-elif how == "exception":
-    pending = dist.all_reduce(torch.ones(10), async_op=True)
-    raise KeyError("on purpose")
-elif how == "destroy late":
-    if rank == 0:
-        time.sleep(1)
-        dist.destroy_process_group()
-elif how == "clean":
-    dist.destroy_process_group()
-sys.exit(0)
+assert os.environ["SMDATAPARALLEL_LOCAL_RANK"] == "1"
 """
+
+KEPT = {}  # handles that live until the interpreter clears its modules
+
+
+def leaving(rank, how):
+    """What a rank does before it leaves without destroy_process_group."""
+    dist.init_process_group("smddp")
+    dist.all_reduce(torch.ones(1000), async_op=True).wait()
+    if how == "pending":
+        KEPT["work"] = dist.all_reduce(torch.ones(1 << 20), async_op=True)
+    elif how == "pending on one" and rank == 0:
+        KEPT["work"] = dist.all_reduce(torch.ones(1 << 20), async_op=True)
+        KEPT["future"] = KEPT["work"].get_future().then(lambda future: future.value())
+    elif how == "handle freed at exit" and rank == 0:
+        KEPT["work"] = dist.all_reduce(torch.ones(1 << 20), async_op=True)
+        atexit.register(KEPT.clear)
+    elif how == "exception":
+        KEPT["work"] = dist.all_reduce(torch.ones(10), async_op=True)
+        raise KeyError("on purpose")
+    elif how == "destroy late" and rank == 0:
+        time.sleep(0.5)
+        dist.destroy_process_group()
+    elif how == "destroy early" and rank == 1:
+        dist.destroy_process_group()
+    sys.exit(0)
 
 
 def exits(how, code, runs):
-    """Row 29: the interpreter leaves without destroy_process_group: in time, with its own exit code, and silently."""
+    """Row 29: the interpreter leaves on its own way, through its exit handlers: in time, with its own exit code, and silently."""
+    begin = time.monotonic()
     for _ in range(runs):
-        port = free_port()
-        start = time.monotonic()
-        ranks = [
-            subprocess.Popen(
-                [sys.executable, "-c", EXIT_SCRIPT, how],
-                env=os.environ | environment(rank, 2, port),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-            for rank in range(2)
-        ]
-        for rank, process in enumerate(ranks):
-            text, _ = process.communicate(timeout=120)
-            assert process.returncode == code, f"{how}: rank {rank} ended with {process.returncode}: {text}"
+        port, start = free_port(), time.monotonic()
+        readers, ranks = [], {}
+        for rank in range(2):
+            reader, writer = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                os.dup2(writer, 1)
+                os.dup2(writer, 2)
+                os.environ.update(environment(rank, 2, port))
+                leaving(rank, how)
+            os.close(writer)
+            ranks[pid] = rank
+            readers.append(reader)
+        texts = [b"".join(iter(lambda r=reader: os.read(r, 65536), b"")).decode() for reader in readers]
+        for pid, rank in ranks.items():
+            got = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            assert got == code, f"{how}: rank {rank} ended with {got}: {texts[rank]}"
+        for reader in readers:
+            os.close(reader)
+        for rank, text in enumerate(texts):
             for word in ("terminate called", "Fatal", "Aborted", "core dumped"):
                 assert word not in text, f"{how}: rank {rank}: {text}"
-            assert how == "exception" or not text.strip(), f"{how}: rank {rank} wrote: {text}"
-        print(f"ok: exit {how} ({time.monotonic() - start:.1f} s)", flush=True)
+            assert not text.strip() or (how == "exception" and "on purpose" in text), f"{how}: rank {rank} wrote: {text}"
+        assert time.monotonic() - start < 15, f"{how}: {time.monotonic() - start:.1f} s"
+    print(f"ok: {runs} exits, {how} ({(time.monotonic() - begin) / runs:.2f} s each)", flush=True)
 
 
 def test_work():
@@ -219,10 +228,14 @@ def test_fork():
 
 
 def test_exit():
-    runs = int(os.environ.get("SMDDP_TEST_RUNS", "2"))
-    for how in ("clean", "pending", "pending on one", "destroy late"):
+    runs = repeats(200)
+    for how in ("clean", "pending", "pending on one", "handle freed at exit", "destroy late", "destroy early"):
         exits(how, 0, runs)
     exits("exception", 1, runs)
+
+
+def test_first_import():
+    subprocess.run([sys.executable, "-c", FIRST_IMPORT], env=os.environ | environment(1, 2, 1), check=True, timeout=120)
 
 
 def closed_group(rank, size):
@@ -239,4 +252,4 @@ def test_closed():
 
 
 if __name__ == "__main__":
-    main([test_work, test_fork, test_closed, test_exit])
+    main([test_work, test_fork, test_closed, test_first_import, test_exit])

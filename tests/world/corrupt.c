@@ -4,7 +4,9 @@
  *   beyond    one byte behind the result
  *   input     one bit of the input
  *   fail      the fifth allreduce returns an error */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <dlfcn.h>
 #include <smddp/smddp.h>
 #include <stdlib.h>

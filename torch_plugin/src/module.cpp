@@ -11,8 +11,8 @@ namespace py = pybind11;
 namespace torch_plugin {
 namespace {
 
-void in_forked_child() {
-  ProcessGroupSmddp::forget_all();
+void after_fork_in_child() {
+  ProcessGroupSmddp::after_fork_in_child();
   completion::forget();
 }
 
@@ -63,5 +63,5 @@ PYBIND11_MODULE(_smddp_torch, m) {
   m.def("create_backend", &ProcessGroupSmddp::create, py::arg("group"), py::arg("options").none(true) = nullptr, Release());
   m.def("library_version", library_version);
   m.def("at_exit", at_exit, Release());
-  pthread_atfork(nullptr, nullptr, in_forked_child);
+  pthread_atfork(ProcessGroupSmddp::before_fork, ProcessGroupSmddp::after_fork_in_parent, after_fork_in_child);
 }

@@ -142,7 +142,11 @@ void ProcessGroupSmddp::shutdown_all() {
   for (ProcessGroupSmddp *group : groups->all) group->shutdown();
 }
 
-void ProcessGroupSmddp::forget_all() {
+void ProcessGroupSmddp::before_fork() { groups->mutex.lock(); }
+
+void ProcessGroupSmddp::after_fork_in_parent() { groups->mutex.unlock(); }
+
+void ProcessGroupSmddp::after_fork_in_child() {
   for (ProcessGroupSmddp *group : groups->all) group->closed_.store(true);
   groups = new Groups;
 }

@@ -28,8 +28,10 @@ class ProcessGroupSmddp final : public c10d::Backend {
   static c10::intrusive_ptr<ProcessGroupSmddp> create(const c10d::DistributedBackendOptions &group, c10::intrusive_ptr<Options> options);
   // Ends all groups of this process; for the end of the interpreter.
   static void shutdown_all();
-  // In a forked child: contexts of the parent are not its own.
-  static void forget_all();
+  // Around fork: the list of groups is whole in the child, and there it is given up, for contexts of the parent are not the child's.
+  static void before_fork();
+  static void after_fork_in_parent();
+  static void after_fork_in_child();
 
   const std::string getBackendName() const override { return "smddp"; }
   c10::intrusive_ptr<c10d::Backend::Options> getBackendOptions() override { return options_; }
