@@ -3,6 +3,7 @@ the seconds that the import takes."""
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import sys
@@ -19,9 +20,15 @@ warnings.filterwarnings("ignore", category=FutureWarning, module="torch")
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below the ports that the kernel hands out to clients: one of those could be taken before a test's store binds it."""
+    while True:
+        port = random.randrange(20000, 30000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
 
 
 def environment(rank, size, port):
