@@ -48,8 +48,7 @@ class Job:
                 fds = (listener.fileno(),)
             self.ranks[rank] = subprocess.Popen([*(wrap(rank) if wrap else ()), *command], env=own, stdin=subprocess.DEVNULL,
                                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=fds)
-        if inherit:
-            listener.close()
+        listener.close()
         self.output = {rank: b"" for rank in self.ranks}
         self.errors = {rank: b"" for rank in self.ranks}
         self.open = {}

@@ -1,0 +1,75 @@
+"""What a process may do beside the library: fork, take signals, be confined to few processors (rows 34, 35, 61, 64, 65).
+
+argv[1]: per cent of the repetitions.
+"""
+# ctest: TIMEOUT 300 SOAK 100 LABELS soak
+import os
+import signal
+import sys
+import time
+
+import rank_job
+from rank_job import Job, program
+
+PERCENT = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 10
+ALLOWED = sorted(os.sched_getaffinity(0))
+
+
+def on_processors(*numbers):
+    return lambda rank: ("taskset", "-c", ",".join(str(n) for n in numbers))
+
+
+class Process(rank_job.TestCase):
+    def test_fork(self):
+        for size in (1, 2, 3):
+            with self.subTest(size=size):
+                self.run_ranks(size, "forked", max(10, PERCENT), seconds=60)
+
+    def test_timer_signals(self):
+        for timer in ("real", "prof"):
+            for size in (2, 4):
+                with self.subTest(timer=timer, size=size):
+                    self.run_ranks(size, "interrupted", timer, 500, seconds=60)
+
+    def test_stopped_and_continued(self):
+        with Job(2, program("rounds"), str(max(2000, 200 * PERCENT))) as job:
+            for number in range(20):
+                process = job.ranks[number % 2]
+                if process.poll() is not None:
+                    break
+                process.send_signal(signal.SIGSTOP)
+                time.sleep(0.01)
+                process.send_signal(signal.SIGCONT)
+                time.sleep(0.005)
+            self.assert_ranks_end(job, 120)
+
+    def test_masks_stay(self):
+        sets = [(ALLOWED[-1],)] + ([(ALLOWED[1], ALLOWED[3])] if len(ALLOWED) >= 4 else []) + [tuple(ALLOWED)]
+        for numbers in sets:
+            with self.subTest(processors=numbers):
+                job = self.run_ranks(4, "affinity", wrap=on_processors(*numbers))
+                for rank in job.ranks:
+                    self.assertEqual(job.lines(rank), [f"mask {numbers[0]} {numbers[-1]} 1"], job.report())
+
+    def test_info_counts_allowed_processors(self):
+        result = rank_job.smddp_test.run("taskset", "-c", str(ALLOWED[-1]), rank_job.smddp_test.INFO)
+        self.assert_status(result, 0)
+        self.assertRegex(result.stdout.decode(), rf"(?i)allowed.*\b{ALLOWED[-1]}\b")
+
+    def test_four_ranks_on_one_processor(self):
+        job = self.run_ranks(4, "waiting", "loops", wrap=on_processors(ALLOWED[0]), seconds=120)
+        for rank in job.ranks:
+            _, small, large = job.lines(rank)[0].split()
+            self.assertLess(float(small), 5, job.report())
+            self.assertLess(float(large), 30, job.report())
+
+    def test_idle_rank_sleeps(self):
+        for wrap in (None, on_processors(ALLOWED[0])):
+            with self.subTest(confined=bool(wrap)):
+                job = self.run_ranks(4, "waiting", "idle", 10, wrap=wrap, seconds=60)
+                for rank in (1, 2, 3):
+                    self.assertLess(float(job.lines(rank)[0].split()[1]), 2, job.report())
+
+
+if __name__ == "__main__":
+    rank_job.smddp_test.main()
