@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,11 +40,19 @@ struct Member {
   std::string cpus;  // allowed CPUs as topology::allowed_cpus gives them
 };
 
-// What all ranks share afterwards.
+// What all ranks share afterwards, and this rank's way to the others while they do not share more.
 struct Meeting {
   std::array<uint8_t, 16> nonce{};  // random, the same on all ranks of this start and on no other
   std::vector<Member> members;      // by rank
+  // rank 0: by rank, to every other (its own entry empty); others: [0] to rank 0. Silent unless a rank fails: its end is that rank's end.
+  std::vector<UniqueFd> connections;
 };
+
+// Between meeting and sharing memory: one sentence to all connections, before they close.
+void tell_failure(const Meeting& meeting, const std::string& sentence);
+
+// Whether the rank at the other end has ended, or does within wait_ms: then its sentence, empty if it left none.
+std::optional<std::string> heard_failure(int connection, int wait_ms);
 
 // Meets. protocol: version of what follows (shared memory, wire), must be equal on all ranks; parameters: "NAME=value\n…", must be
 // equal, the error names the first variable that differs with both values. Throws BOOTSTRAP, VERSION, TIMEOUT (names the ranks that did

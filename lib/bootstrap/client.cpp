@@ -121,7 +121,7 @@ class Search {
 
 Meeting join(const Placement& placement, Hello hello, int64_t deadline) {
   Search search(placement, hello, deadline);
-  const Greeting greeting = search.find();
+  Greeting greeting = search.find();
   const std::string root = format("rank 0 (%s, pid %lld, %s)", greeting.accepted.host.c_str(),
                                   static_cast<long long>(greeting.accepted.pid), search.where().text().c_str());
   const uint64_t most = kMaxReplyBody + static_cast<uint64_t>(hello.size) * (kMaxNode + kMaxHost + kMaxCpus + 64);
@@ -141,7 +141,10 @@ Meeting join(const Placement& placement, Hello hello, int64_t deadline) {
   Meeting meeting;
   Verdict verdict;
   if (state == FrameReader::State::kComplete) {
-    if (reader.kind() == Kind::kTable && decode(reader.body(), hello.size, meeting)) return meeting;
+    if (reader.kind() == Kind::kTable && decode(reader.body(), hello.size, meeting)) {
+      meeting.connections.push_back(std::move(greeting.fd));
+      return meeting;
+    }
     if (reader.kind() == Kind::kVerdict && decode(reader.body(), verdict)) throw Error(verdict.code, verdict.text);
   }
   throw Error(SMDDP_ERR_BOOTSTRAP, format("%s sent what rank %d cannot read", root.c_str(), hello.rank));

@@ -54,6 +54,10 @@ class Root {
     Meeting meeting = roster_.meeting();
     tell_members(share(encode(meeting)));
     if (!flush(deadline_)) throw Error(SMDDP_ERR_TIMEOUT, "all ranks came, but " + undelivered() + " did not take the table in time");
+    meeting.connections.resize(static_cast<size_t>(roster_.size()));
+    for (auto& [id, connection] : connections_) {
+      if (connection.state == State::kMember) meeting.connections[static_cast<size_t>(connection.rank)] = std::move(connection.fd);
+    }
     return meeting;
   }
 

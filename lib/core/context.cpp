@@ -108,8 +108,19 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
     cpus.push_back(members[r].cpus);
   }
 
-  raise_descriptor_limit(local.size(), context->rank_);
-  node::Joined joined = node::join(context->meeting_.nonce, self.node, local, local_rank, heap_bytes(local.size()), deadline);
+  node::Joined joined;
+  try {
+    raise_descriptor_limit(local.size(), context->rank_);
+    node::Witnesses witnesses{{}, bootstrap::heard_failure};
+    for (const UniqueFd& connection : context->meeting_.connections) witnesses.sockets.push_back(connection ? connection.get() : -1);
+    joined = node::join(context->meeting_.nonce, witnesses, self.node, local, local_rank, heap_bytes(local.size()), deadline);
+  } catch (const Error& error) {
+    // The others wait for this rank and cannot see why it does not come; what it heard itself of another one goes on as it is.
+    const bool heard = error.code() == SMDDP_ERR_PEER_GONE;
+    bootstrap::tell_failure(context->meeting_, heard ? error.what() : format("rank %d failed in smddp_init: %s", context->rank_, error.what()));
+    throw;
+  }
+  context->meeting_.connections.clear();
   context->group_ = std::make_unique<node::Group>(node::Arena::open(std::move(joined.arena)), std::move(joined.doorbells), local, local_rank);
   node::Arena& arena = *context->group_->arena();
   context->windows_ = std::make_unique<node::WindowPool>(arena, context->group_->heap());

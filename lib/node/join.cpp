@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 
@@ -58,8 +59,29 @@ std::string missing_text(const Joined& joined, const std::vector<int>& global_ra
   return text;
 }
 
+// A rank that has met the others ended before it joined them.
+Error ended(int global_rank, const std::string& sentence) {
+  return Error(SMDDP_ERR_PEER_GONE, sentence.empty() ? format("rank %d died in smddp_init, after the ranks had met", global_rank) : sentence);
+}
+
+// Waits for a descriptor to be readable, or until it is time. Throws if a witness has something to tell.
+void watch(int fd, const Witnesses& witnesses, const std::vector<int>& global_ranks, int64_t until) {
+  std::vector<pollfd> entries{{fd, POLLIN, 0}};
+  for (int socket : witnesses.sockets) entries.push_back({socket, POLLIN, 0});
+  const int64_t left = until == kNever ? 0 : std::max<int64_t>(0, until - now_ns());
+  const timespec limit{left / 1000000000, left % 1000000000};
+  const int ready = ppoll(entries.data(), entries.size(), until == kNever ? nullptr : &limit, nullptr);
+  if (ready < 0 && errno != EINTR) throw system_error("ppoll", "while the ranks of this node join");
+  if (ready <= 0 || entries[0].revents) return;
+  for (size_t r = 0; r < witnesses.sockets.size(); ++r) {
+    if (!entries[r + 1].revents) continue;
+    if (const auto sentence = witnesses.heard(witnesses.sockets[r], 200)) throw ended(global_ranks[r], *sentence);
+  }
+}
+
 // Local rank 0: takes in the others, whose first message is Hello with their doorbell, then sends everyone everything.
-Joined serve(const std::string& name, const std::vector<int>& global_ranks, uint64_t heap_bytes, int64_t deadline) {
+Joined serve(const std::string& name, const Witnesses& witnesses, const std::vector<int>& global_ranks, uint64_t heap_bytes,
+             int64_t deadline) {
   const size_t ranks = global_ranks.size();
   Joined joined;
   joined.doorbells.resize(ranks);
@@ -72,11 +94,8 @@ Joined serve(const std::string& name, const std::vector<int>& global_ranks, uint
 
   const UniqueFd listener = listen_abstract(name, static_cast<int>(ranks));
   for (size_t arrived = 1; arrived < ranks;) {
-    pollfd entry{listener.get(), POLLIN, 0};
-    const int ready = poll(&entry, 1, remaining_ms(deadline));
-    if (ready < 0 && errno != EINTR) throw system_error("poll", "while the ranks of this node join");
-    if (ready <= 0) {
-      if (remaining_ms(deadline) != 0) continue;
+    watch(listener.get(), witnesses, global_ranks, deadline);
+    if (remaining_ms(deadline) == 0) {
       throw Error(SMDDP_ERR_TIMEOUT, format("rank %d waited in smddp_init for rank(s) %s of its node, which met it but did not join the "
                                             "shared memory", global_ranks[0], missing_text(joined, global_ranks).c_str()));
     }
@@ -106,7 +125,8 @@ Joined serve(const std::string& name, const std::vector<int>& global_ranks, uint
   return joined;
 }
 
-Joined enter(const std::string& name, const std::vector<int>& global_ranks, int local_rank, int64_t deadline) {
+Joined enter(const std::string& name, const Witnesses& witnesses, const std::vector<int>& global_ranks, int local_rank,
+             int64_t deadline) {
   const size_t ranks = global_ranks.size();
   const UniqueFd doorbell = make_doorbell();
   UniqueFd connection;
@@ -115,8 +135,7 @@ Joined enter(const std::string& name, const std::vector<int>& global_ranks, int 
       throw Error(SMDDP_ERR_TIMEOUT, format("rank %d waited in smddp_init for rank %d to share its memory",
                                             global_ranks[static_cast<size_t>(local_rank)], global_ranks[0]));
     }
-    const timespec nap{0, nap_us * 1000};
-    nanosleep(&nap, nullptr);
+    watch(-1, witnesses, global_ranks, now_ns() + nap_us * 1000);
   }
   const Hello hello{kHelloMagic, kProtocolVersion, local_rank};
   const int bell = doorbell.get();
@@ -136,7 +155,8 @@ Joined enter(const std::string& name, const std::vector<int>& global_ranks, int 
       throw Error(SMDDP_ERR_TIMEOUT, format("rank %d waited in smddp_init for the other ranks of its node",
                                             global_ranks[static_cast<size_t>(local_rank)]));
     }
-    throw Error(SMDDP_ERR_PEER_GONE, format("rank %d died or gave up while the ranks of its node were joining", global_ranks[0]));
+    const auto sentence = witnesses.heard(witnesses.sockets[0], 1000);
+    throw ended(global_ranks[0], sentence.value_or(""));
   }
   // The pids that local rank 0 sees are ours to use only if both live in one name space: then it sees us under our own.
   if (joined.pids[static_cast<size_t>(local_rank)] != getpid()) joined.pids.assign(ranks, 0);
@@ -149,10 +169,10 @@ Joined enter(const std::string& name, const std::vector<int>& global_ranks, int 
 
 }  // namespace
 
-Joined join(const std::array<uint8_t, 16>& nonce, const std::string& node, const std::vector<int>& global_ranks, int local_rank,
+Joined join(const std::array<uint8_t, 16>& nonce, const Witnesses& witnesses, const std::string& node, const std::vector<int>& global_ranks, int local_rank,
             uint64_t heap_bytes, int64_t deadline) {
   const std::string name = socket_name(nonce, node);
-  return local_rank == 0 ? serve(name, global_ranks, heap_bytes, deadline) : enter(name, global_ranks, local_rank, deadline);
+  return local_rank == 0 ? serve(name, witnesses, global_ranks, heap_bytes, deadline) : enter(name, witnesses, global_ranks, local_rank, deadline);
 }
 
 }  // namespace smddp::node

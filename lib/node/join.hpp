@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +20,15 @@ struct Joined {
   std::vector<int64_t> pids;          // of the peers that this process can see, by local rank; 0 otherwise
 };
 
-// nonce and node name the meeting place; global_ranks: by local rank, for messages. Throws TIMEOUT (names who did not come), SYSTEM,
-// RESOURCE, VERSION. Blocks until deadline at most.
-Joined join(const std::array<uint8_t, 16>& nonce, const std::string& node, const std::vector<int>& global_ranks, int local_rank,
+// How this rank learns that another one fails before it has joined.
+struct Witnesses {
+  std::vector<int> sockets;  // local rank 0: by local rank; others: [0] of local rank 0; -1: none. Readable when the other side has failed
+  std::function<std::optional<std::string>(int socket, int wait_ms)> heard;  // its sentence, empty if it left none; nullopt: it lives
+};
+
+// nonce and node name the meeting place; global_ranks: by local rank, for messages. Throws PEER_GONE (names who failed, and why if it said
+// so), TIMEOUT (names who did not come), SYSTEM, RESOURCE. Blocks until deadline at most.
+Joined join(const std::array<uint8_t, 16>& nonce, const Witnesses& witnesses, const std::string& node, const std::vector<int>& global_ranks, int local_rank,
             uint64_t heap_bytes, int64_t deadline);
 
 }  // namespace smddp::node

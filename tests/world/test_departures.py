@@ -3,6 +3,7 @@
 argv[1]: how often the short cases run.
 """
 # ctest: TIMEOUT 300 SOAK 500 LABELS failure
+import re
 import signal
 import sys
 import time
@@ -47,6 +48,17 @@ class Departures(rank_job.TestCase):
                 begin = time.monotonic()
                 self.run_ranks(3, "rounds", 10, wrap=delay)
                 self.assertLess(time.monotonic() - begin, 10)
+
+    def test_killed_during_init(self):
+        for number in range(REPEAT // 5):
+            dead = number % 4
+            with self.subTest(run=number, dead=dead), Job(4, program("rounds"), "100000000", env={"SMDDP_TIMEOUT_MS": "3000"}) as job:
+                time.sleep(0.003 * (number % 20))
+                job.ranks[dead].kill()
+                self.assertEqual(job.wait(12), {rank: -signal.SIGKILL if rank == dead else 1 for rank in range(4)}, job.report())
+                # Those who only found nobody to meet cannot know more.
+                told = [rank for rank in range(4) if re.search(rf"ranks?(\(s\))? (\d+, )*{dead}\b", job.errors[rank].decode().partition("SMDDP_ERR_")[2])]
+                self.assertGreaterEqual(len(told), 2, job.report())
 
     def test_callbacks(self):
         for size in (2, 4):

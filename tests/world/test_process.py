@@ -2,7 +2,7 @@
 
 argv[1]: per cent of the repetitions.
 """
-# ctest: TIMEOUT 300 SOAK 100 LABELS soak
+# ctest: TIMEOUT 300 SOAK 100
 import os
 import signal
 import sys

@@ -2,7 +2,7 @@
 
 argv[1]: how many restarts.
 """
-# ctest: TIMEOUT 300 SOAK 50 LABELS soak failure
+# ctest: TIMEOUT 300 SOAK 50 LABELS failure
 import os
 import signal
 import socket

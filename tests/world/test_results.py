@@ -2,7 +2,7 @@
 
 argv[1]: per cent of the repetitions; 100 also runs every world size.
 """
-# ctest: TIMEOUT 400 SOAK 100 LABELS soak
+# ctest: TIMEOUT 400 SOAK 100
 import sys
 import time
 

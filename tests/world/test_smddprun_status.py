@@ -54,7 +54,7 @@ class Status(smddp_test.TestCase):
         result = smddprun("-n", "2", "sh", "-c", polite)
         self.assert_status(result, 5)
         self.assertEqual(result.stdout, b"[1] bye\n")
-        deaf = "trap '' TERM; [ $RANK = 0 ] && exit 5; while :; do sleep 0.05; done"
+        deaf = "trap '' TERM; [ $RANK = 0 ] && sleep 0.3 && exit 5; while :; do sleep 0.05; done"
         result = smddprun("--grace", "0.5", "-n", "2", "sh", "-c", deaf)
         self.assert_status(result, 5)
         self.assertGreater(result.seconds, 0.4)
