@@ -7,6 +7,7 @@ argv[1]: how many communicators.
 import os
 import sys
 import time
+import unittest
 
 import rank_job
 from rank_job import Job, program
@@ -66,6 +67,8 @@ class Limits(rank_job.TestCase):
                         told = [r for r, errors in job.errors.items() if r != rank and f"rank {rank} ".encode() in errors]
                         self.assertEqual(len(told), 15, job.report())
 
+    @unittest.skipIf(os.environ.get("SMDDP_SANITIZER") == "undefined",
+                     "UBSan itself opens a pipe to look at an exception, and takes the lack of descriptors for a bad object")
     def test_hard_limit_before_ranks_have_met(self):
         # Rank 0 cannot even take the others in: those it never heard of cannot tell it from one that is late.
         with Job(16, program("descriptors"), wrap=limited("ulimit -n 12"), env={"SMDDP_TIMEOUT_MS": "2000"}) as job:
