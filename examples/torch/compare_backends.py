@@ -111,7 +111,7 @@ def summary(times, options):
 
 def main():
     options = arguments()
-    dist.init_process_group("cpu:smddp", timeout=timedelta(minutes=10))
+    dist.init_process_group("smddp", timeout=timedelta(minutes=10))
     torch.manual_seed(1)
     rank, size = dist.get_rank(), dist.get_world_size()
     device = torch.device("cpu")

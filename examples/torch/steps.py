@@ -28,7 +28,7 @@ class Trainer:
 
     def __init__(self, model, learning_rate, amp=False):
         self.model = model
-        self.optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.01)
+        self.optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.01, fused=True)
         self._loss = torch.nn.CrossEntropyLoss()
         self._amp = amp
 

@@ -202,6 +202,7 @@ class Root {
     Hello hello;
     if (connection.reader.kind() != Kind::kHello || !decode(connection.reader.body(), hello)) return drop(id);
     connection.reader.restart(0);
+    handle(roster_.holder(hello.rank));  // it may have confirmed or gone already
     const uint64_t holder = roster_.holder(hello.rank);
     if (const std::optional<Verdict> verdict = roster_.judge(hello, is_alive(holder))) {
       if (Roster::is_fatal(*verdict)) note_mismatch(hello.rank, *verdict);

@@ -26,9 +26,16 @@ Registry& registry() {
   return *instance;
 }
 
-void fork_prepare() { registry().mutex.lock(); }
-void fork_parent() { registry().mutex.unlock(); }
+void fork_prepare() {
+  registry().mutex.lock();
+  node::Arena::before_fork();
+}
+void fork_parent() {
+  node::Arena::after_fork_in_parent();
+  registry().mutex.unlock();
+}
 void fork_child() {
+  node::Arena::after_fork_in_child();
   for (const std::shared_ptr<Context>& context : registry().live) context->abandon_in_child();
   registry().mutex.unlock();
 }

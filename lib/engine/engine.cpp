@@ -192,9 +192,12 @@ void Engine::wake_progress() {
   }
 }
 
-// Never yields: beside a computing thread that costs far more than it gives. Polls briefly, then sleeps until a peer rings.
+// Never yields: beside a computing thread that costs far more than it gives. Polls briefly, and as long as sleeping and waking take where
+// data has just moved and more is to be expected; then sleeps until a peer rings.
 void Engine::progress_loop() {
   pthread_setname_np(pthread_self(), "smddp-progress");
+  const int64_t patience_ns = policy_.oversubscribed ? 0 : policy_.spin_ns;
+  int64_t moved_ns = 0;
   std::unique_lock<std::mutex> lock(park_mutex_);
   while (!stopped_.load(std::memory_order_acquire)) {
     if (outstanding_.load(std::memory_order_acquire) == 0 || drivers_.load(std::memory_order_acquire) != 0) {
@@ -209,7 +212,9 @@ void Engine::progress_loop() {
       moved = poll(false) == Poll::kMoved;
       if (!moved) cpu_relax();
     }
-    if (!moved) sleep(nullptr, kNever);
+    const int64_t now = now_ns();
+    if (moved) moved_ns = now;
+    else if (now - moved_ns >= patience_ns) sleep(nullptr, kNever);
     lock.lock();
   }
 }

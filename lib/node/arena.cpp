@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <map>
 #include <new>
@@ -87,7 +88,7 @@ std::shared_ptr<Arena> Arena::find(const void* pointer) {
 }
 
 Arena::Arena(UniqueFd fd, unsigned char* base, size_t bytes)
-    : fd_(std::move(fd)), base_(base), bytes_(bytes), heap_begin_(header().heap_offset), heaps_(header().ranks) {}
+    : fd_(std::move(fd)), owner_(getpid()), base_(base), bytes_(bytes), heap_begin_(header().heap_offset), heaps_(header().ranks) {}
 
 Arena::~Arena() {
   Registry& all = registry();
@@ -117,7 +118,7 @@ void Arena::discard(uint64_t offset, uint64_t bytes) const {
 }
 
 void* Arena::allocate(const std::shared_ptr<Arena>& arena, int local_rank, size_t bytes) {
-  const uint64_t offset = arena->heap(local_rank).allocate(bytes);
+  const uint64_t offset = arena->heap(local_rank).allocate(bytes, Heap::Use::kUser);
   if (offset == kNoOffset) return nullptr;
   void* pointer = arena->at(offset);
   // A block may have served as window or message before.
@@ -138,12 +139,27 @@ bool Arena::release(void* pointer) {
     arena = std::move(it->second);
     all.user_blocks.erase(it);
   }
+  if (arena->owner_ != getpid()) return true;
   const uint64_t offset = static_cast<uint64_t>(static_cast<unsigned char*>(pointer) - arena->base_);
   const uint64_t owner = (offset - arena->heap_begin_) / arena->header().heap_bytes;
   Heap& heap = arena->heap(static_cast<int>(owner));
   arena->discard(offset, heap.block_bytes(offset));
   heap.free(offset);
   return true;
+}
+
+void Arena::before_fork() { registry().mutex.lock(); }
+
+void Arena::after_fork_in_parent() { registry().mutex.unlock(); }
+
+void Arena::after_fork_in_child() {
+  Registry& all = registry();
+  new (&all.mutex) std::recursive_mutex;  // it belonged to a thread of the parent, which the child's thread is not
+  for (const auto& entry : all.by_address) {
+    const std::shared_ptr<Arena> arena = entry.second.lock();
+    if (!arena) continue;
+    mmap(arena->base_, arena->bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, arena->fd_.get(), 0);
+  }
 }
 
 }  // namespace smddp::node

@@ -6,6 +6,8 @@
 #include "node/heap.hpp"
 #include "node/protocol.hpp"
 
+#include <sys/types.h>
+
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -45,12 +47,19 @@ class Arena {
   void discard(uint64_t offset, uint64_t bytes) const;
 
   // smddp_alloc and smddp_free: zeroed blocks that keep the mapping alive. allocate returns nullptr if the heap is full, release false
-  // if the pointer is not one of them.
+  // if the pointer is not one of them. A forked child that releases a block of its parent only forgets it.
   static void* allocate(const std::shared_ptr<Arena>& arena, int local_rank, size_t bytes);
   static bool release(void* pointer);
 
+  // Around fork. A child's mappings become private: what it writes stays with it, and it can release blocks whatever other threads of
+  // its parent were doing.
+  static void before_fork();
+  static void after_fork_in_parent();
+  static void after_fork_in_child();
+
  private:
   UniqueFd fd_;
+  const pid_t owner_;
   unsigned char* base_;
   size_t bytes_;
   uint64_t heap_begin_;

@@ -1,6 +1,8 @@
 /* smddp_alloc(3), smddp_free(3) */
 #include "calls.h"
 
+#include <stdlib.h>
+
 static void test_memory(void **state) {
   (void)state;
   smddp_comm_t world = single_rank();
@@ -84,7 +86,31 @@ static void test_in_collectives(void **state) {
   for (int size = 1; size <= 4; size++) assert_ranks(size, in_collectives, NULL);
 }
 
+/* A program that has taken all it can get leaves room for the operations that need memory of the library. */
+static void full_heap(rank_t *rank) {
+  enum { COUNT = 1 << 20 };
+  void *blocks[64];
+  size_t count = 0;
+  while (count < 64 && smddp_alloc(rank->world, 1 << 20, &blocks[count]) == SMDDP_SUCCESS) count++;
+  CHECK(rank, count == 48, "%zu MiB of 64", count);
+  CHECK(rank, strstr(smddp_last_error(), "SMDDP_HEAP_BYTES") != NULL, "'%s'", smddp_last_error());
+  float *const values = calloc(COUNT, sizeof *values);
+  for (int i = 0; i < COUNT; i++) values[i] = 1;
+  CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_allreduce(values, values, COUNT, SMDDP_FLOAT32, SMDDP_SUM, rank->world, NULL));
+  CHECK(rank, values[COUNT - 1] == (float)rank->size, "%g", values[COUNT - 1]);
+  free(values);
+  for (size_t i = 0; i < count; i++) CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_free(blocks[i]));
+}
+
+static void test_full_heap(void **state) {
+  (void)state;
+  setenv("SMDDP_HEAP_BYTES", "64M", 1);
+  for (int size = 1; size <= 3; size++) assert_ranks(size, full_heap, NULL);
+  unsetenv("SMDDP_HEAP_BYTES");
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory), cmocka_unit_test(test_errors), cmocka_unit_test(test_in_collectives)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory), cmocka_unit_test(test_errors), cmocka_unit_test(test_in_collectives),
+                                     cmocka_unit_test(test_full_heap)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -271,6 +271,9 @@ static void fork_children(rank_t *rank) {
   double value = 1;
   CHECK_CALL(rank, meet(rank));
   if (rank->number == 0) {
+    double *block = NULL;
+    CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_alloc(rank->world, sizeof *block, (void **)&block));
+    *block = 7;
     const pid_t child = fork();
     if (child == 0) {
       int number = 0;
@@ -284,12 +287,15 @@ static void fork_children(rank_t *rank) {
           smddp_send(&value, 1, SMDDP_FLOAT64, 1, 0, rank->world, NULL) == SMDDP_ERR_INVALID_USAGE &&
           smddp_comm_rank(rank->world, &number) == SMDDP_ERR_INVALID_USAGE &&
           smddp_alloc(rank->world, 100, &pointer) == SMDDP_ERR_INVALID_USAGE &&
-          smddp_comm_world(&world) == SMDDP_ERR_INVALID_USAGE && smddp_finalize(rank->world) == SMDDP_ERR_INVALID_USAGE;
+          smddp_comm_world(&world) == SMDDP_ERR_INVALID_USAGE && smddp_finalize(rank->world) == SMDDP_ERR_INVALID_USAGE &&
+          *block == 7 && (*block = 8) && smddp_free(block) == SMDDP_SUCCESS; /* its own copy; nothing is given back */
       _exit(refused ? 0 : 1);
     }
     int status = -1;
     CHECK(rank, waitpid(child, &status, 0) == child && WIFEXITED(status), "the child ended with status 0x%x", (unsigned)status);
     CHECK(rank, WEXITSTATUS(status) == 0, "a call of the child was not refused as forked");
+    CHECK(rank, *block == 7, "the child changed memory of its parent to %g", *block);
+    CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_free(block));
   }
   for (int i = 0; i < 100; i++) {
     value = 1;

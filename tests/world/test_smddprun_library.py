@@ -6,7 +6,7 @@ import sys
 import time
 
 import smddp_test
-from smddp_test import SMDDPRUN, processes_with, smddprun, start, until
+from smddp_test import SMDDPRUN, environment, processes_with, smddprun, start, until
 
 REPEAT = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 30
 RANK = os.path.join(os.environ.get("SMDDP_BUILD_DIR", "build"), "tests", "world", "rank_program")
@@ -26,7 +26,8 @@ class Library(smddp_test.TestCase):
                 self.assertLess(result.seconds, 10)
 
     def test_one_crashes(self):
-        result = smddprun("-n", "3", RANK, "signal-of-one", "2", str(int(signal.SIGSEGV)))
+        result = smddprun("-n", "3", RANK, "signal-of-one", "2", str(int(signal.SIGSEGV)),
+                           env=environment(ASAN_OPTIONS="handle_segv=0", UBSAN_OPTIONS="handle_segv=0", TSAN_OPTIONS="handle_segv=0"))
         self.assert_status(result, 139)
         self.assert_says(result, "rank 2 was ended by signal 11")
         self.assertLess(result.seconds, 10)

@@ -135,7 +135,11 @@ void Job::pass_time() {
 void Job::on_keeper() {
   Event event;
   ssize_t length;
-  while ((length = recv(channel_.get(), &event, sizeof event, MSG_DONTWAIT)) == sizeof event) {
+  for (;;) {
+    length = recv(channel_.get(), &event, sizeof event, MSG_DONTWAIT);
+    // The keeper ended before it had read the last command. The error comes once and before what it said: that must not be lost.
+    if (length < 0 && errno == ECONNRESET) continue;
+    if (length != sizeof event) break;
     switch (event.kind) {
       case Event::kForkFailed:
         fail(kLauncherFailed, with_errno("cannot start rank " + std::to_string(event.rank), event.value));
@@ -155,7 +159,7 @@ void Job::on_keeper() {
         return;
     }
   }
-  if (length == 0 || errno == ECONNRESET) keeper_died();
+  if (length == 0) keeper_died();
 }
 
 void Job::on_exit(int rank, int status) {

@@ -48,6 +48,9 @@ class ProcessGroupSmddp final : public c10d::Backend {
   void abort() override;
   void shutdown() override;
   uint64_t counter(const std::string &name);
+  // Tensors that peers on this node read in place: DistributedDataParallel takes its buckets from here. allocation.cpp
+  bool supportsTensorAlloc(c10::DeviceIndex device) override { return device < 0; }
+  at::Tensor allocateTensor(long size, at::TensorOptions options) override;
 
   // Reductions and one-to-all: collectives.cpp
   WorkPtr allreduce(Tensors &tensors, const c10d::AllreduceOptions &options) override;

@@ -254,6 +254,32 @@ static void two_jobs_on_one_port(void**) {
   assert_code(attend(std::move(late)), SMDDP_ERR_TIMEOUT);
 }
 
+// A second rank 1 whose hello is read before the first one's confirmation, which lies in the socket: it is refused all the same.
+static void duplicate_before_the_confirmation_is_read(void**) {
+  const int port = free_port();
+  Rank zero(0, 3, port);
+  zero.placement.listener = listen_at(loopback(port));
+  zero.timeout_ms = 1000;
+  const UniqueFd first = connect_to(loopback(port), deadline_after_ms(5000));
+  const UniqueFd second = connect_to(loopback(port), deadline_after_ms(5000));
+  assert_true(first && second);
+  Hello hello = hello_of(Rank(1, 3, port));
+  send_text(first.get(), encode(hello) + std::string(1, kConfirmed));
+  hello.token = 100;
+  send_text(second.get(), encode(hello));
+  Attendance root = start(std::move(zero));
+  FrameReader reader(kMaxReplyBody);
+  assert_true(wait_for(second.get(), POLLIN, deadline_after_ms(5000)));
+  assert_int_equal(static_cast<int>(reader.read(second.get())), static_cast<int>(FrameReader::State::kComplete));
+  assert_int_equal(static_cast<int>(reader.kind()), static_cast<int>(Kind::kVerdict));
+  Verdict verdict;
+  assert_true(decode(reader.body(), verdict));
+  assert_contains(verdict.text, "duplicate rank 1");
+  const Outcome outcome = root.get();
+  assert_code(outcome, SMDDP_ERR_TIMEOUT);
+  assert_contains(outcome.text, "rank 2 of 3 did not come");
+}
+
 int main() {
   set_log_level(Level::kError);
   const CMUnitTest tests[] = {
@@ -265,6 +291,7 @@ int main() {
       cmocka_unit_test(port_in_use),
       cmocka_unit_test(duplicate_root_in_a_range),
       cmocka_unit_test(two_jobs_on_one_port),
+      cmocka_unit_test(duplicate_before_the_confirmation_is_read),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -24,6 +24,12 @@ __all__ = ["ProcessGroupSMDDP", "library_version"]
 if not torch.distributed.is_available():
     raise ImportError("smdistributed.dataparallel.torch.torch_smddp: this build of torch has no torch.distributed")
 
-torch.distributed.Backend.register_backend("smddp", _smddp_torch.create_backend, extended_api=True, devices=["cpu", "cuda"])
+
+def _create(group, options):
+    _environment.offer_bucket_memory()
+    return _smddp_torch.create_backend(group, options)
+
+
+torch.distributed.Backend.register_backend("smddp", _create, extended_api=True, devices=["cpu", "cuda"])
 _environment.export_place()
 atexit.register(_smddp_torch.at_exit)

@@ -2,6 +2,8 @@
 
 import os
 
+import torch
+
 # First found wins, as in the library: torchrun and smddprun, Open MPI, PMI and MPICH, Slurm.
 _SOURCES = {
     "SMDATAPARALLEL_WORLD_RANK": ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"),
@@ -19,3 +21,10 @@ def export_place(environ=os.environ):
             if environ.get(source, "").isdigit():
                 environ[target] = environ[source]
                 break
+
+
+def offer_bucket_memory():
+    """Has DistributedDataParallel ask its backend for the memory of its buckets, which spares allreduce a copy, unless the user has
+    set torch's switch. Beside a GPU, where the switch also concerns NCCL, it stays as it is."""
+    if not torch.cuda.is_available():
+        os.environ.setdefault("DDP_DISABLE_COMM_MEM", "0")
