@@ -40,6 +40,8 @@ int main(int argc, char **argv) {
       REQUIRE(smddp_comm_free(comm));
     }
   }
+  /* A timer of processor time fires late where this rank gets little of it. */
+  for (const double end = seconds() + 20; fired <= 10 && seconds() < end;) continue;
   REQUIRE(smddp_barrier(world, NULL));
   REQUIRE(smddp_finalize(world));
   EXPECT(fired > 10, "the timer fired %d times", (int)fired);
