@@ -27,6 +27,11 @@ using namespace smddp::bootstrap::test;
 
 static void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
+// Until rank 0 listens, or somebody else; for at most ten seconds.
+static void wait_for_listener(int port) {
+  for (const int64_t deadline = deadline_after_ms(10000); !connect_to(loopback(port), deadline_after_ms(1000)) && now_ns() < deadline;) sleep_ms(5);
+}
+
 static Hello hello_of(const Rank& rank) {
   Hello hello;
   hello.token = 99;
@@ -51,7 +56,7 @@ static void garbage_and_silence(void**) {
   std::vector<Attendance> ranks;
   ranks.push_back(start(Rank(0, 4, port)));
   ranks.push_back(start(Rank(1, 4, port)));
-  sleep_ms(100);
+  wait_for_listener(port);
   std::vector<UniqueFd> strangers;
   const std::string good = encode(hello_of(Rank(2, 4, port)));
   for (int i = 0; i < 300; ++i) {
@@ -165,7 +170,7 @@ static void more_strangers_than_descriptors(void**) {
     const Outcome outcome = attend(Rank(0, 3, port));
     _exit(check_meeting(outcome, 3).empty() ? 0 : 1);
   }
-  sleep_ms(200);
+  wait_for_listener(port);
   for (int i = 0; i < 400; ++i) strangers.push_back(connect_to(loopback(port), deadline_after_ms(3000)));
   std::vector<Attendance> ranks;
   ranks.push_back(start(Rank(1, 3, port)));
@@ -195,7 +200,7 @@ static void strangers_hold_the_first_ports(void**) {
   other.placement.job_id = "job B";
   other.timeout_ms = 4000;
   Attendance stranger = start(std::move(other));
-  sleep_ms(100);
+  wait_for_listener(first + 2);
   std::vector<Attendance> ranks;
   for (int rank = 3; rank >= 0; --rank) {
     Rank member(rank, 4, first);
@@ -236,7 +241,7 @@ static void duplicate_root_in_a_range(void**) {
     return made;
   };
   Attendance root = start(member(0));
-  sleep_ms(200);
+  wait_for_listener(first);
   const Outcome second = attend(member(0));
   assert_code(second, SMDDP_ERR_BOOTSTRAP);
   assert_contains(second.text, "duplicate rank 0");
@@ -249,7 +254,7 @@ static void two_jobs_on_one_port(void**) {
   const int port = free_port();
   std::vector<Attendance> a, b;
   for (int rank = 0; rank < 3; ++rank) a.push_back(start(Rank(rank, 4, port)));
-  sleep_ms(300);
+  wait_for_listener(port);
   for (int rank = 0; rank < 4; ++rank) {
     Rank member(rank, 4, port);
     member.placement.job_id = "job B";
