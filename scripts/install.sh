@@ -4,7 +4,7 @@
 
 packages_build=(cmake g++ libcli11-dev libhwloc-dev libhwy-dev ninja-build nlohmann-json3-dev pkg-config python3 python3-dev
   python3-venv)
-packages_test=(binutils iproute2 libcmocka-dev mandoc util-linux)
+packages_test=(binutils iproute2 libcmocka-dev mandoc musl-tools util-linux)
 packages_demo=(dataset-fashion-mnist)
 
 say() { printf '== %s\n' "$*"; }

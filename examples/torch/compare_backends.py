@@ -9,6 +9,7 @@ The last line of the output is JSON."""
 import argparse
 import copy
 import json
+import os
 import statistics
 import sys
 import time
@@ -111,12 +112,13 @@ def summary(times, options):
 
 def main():
     options = arguments()
+    images = data.Images(options.data, options.image_size)
+    images.require(int(os.environ.get("WORLD_SIZE", 1)), options.batch)
     dist.init_process_group("smddp", timeout=timedelta(minutes=10))
     torch.manual_seed(1)
     rank, size = dist.get_rank(), dist.get_world_size()
     device = torch.device("cpu")
     groups = {"smddp": dist.group.WORLD, "gloo": dist.new_group(backend="gloo")}
-    images = data.Images(options.data, options.image_size)
     model = training.build_model(options.model, images.channels, images.classes, device)
     trainers = {
         name: training.Trainer(training.wrap(copy.deepcopy(model), device, group), 2e-3, options.amp) for name, group in groups.items()

@@ -74,20 +74,33 @@ class Images:
             self.train, self.test = (self._grey(images, labels, size) for images, labels in (train, test))
             self.channels, self.classes = 1, int(train[1].max()) + 1
         elif root.is_dir():
-            # root/train and root/val, or one folder of which every tenth image is for testing.
-            parts = [root / name for name in ("train", "val")]
-            if all(part.is_dir() for part in parts):
-                self.train, self.test = (FolderOfClasses(part, size) for part in parts)
-                self.classes = len(self.train.classes)
-            else:
-                whole = FolderOfClasses(root, size)
-                self.classes = len(whole.classes)
-                everything = range(len(whole))
-                self.train = torch.utils.data.Subset(whole, [i for i in everything if i % 10])
-                self.test = torch.utils.data.Subset(whole, [i for i in everything if i % 10 == 0])
-            self.channels = 3
+            try:
+                self._read_folders(root, size)
+            except FileNotFoundError as error:
+                raise SystemExit(f"--data {root}: {error}") from None
         else:
             raise SystemExit(f"--data {root}: no such folder (the Debian package dataset-fashion-mnist has the default one)")
+
+    def require(self, size, batch):
+        """Ends the program unless each of `size` ranks has a batch to train on, and something to test. Needs no process group."""
+        if len(self.train) < size * batch:
+            raise SystemExit(f"{len(self.train)} images are too few to train with batches of {batch} on {size} ranks")
+        if not len(self.test):
+            raise SystemExit("there are no images to test on")
+
+    def _read_folders(self, root, size):
+        """root/train and root/val, or one folder of which every tenth image is for testing."""
+        parts = [root / name for name in ("train", "val")]
+        if all(part.is_dir() for part in parts):
+            self.train, self.test = (FolderOfClasses(part, size) for part in parts)
+            self.classes = len(self.train.classes)
+        else:
+            whole = FolderOfClasses(root, size)
+            self.classes = len(whole.classes)
+            everything = range(len(whole))
+            self.train = torch.utils.data.Subset(whole, [i for i in everything if i % 10])
+            self.test = torch.utils.data.Subset(whole, [i for i in everything if i % 10 == 0])
+        self.channels = 3
 
     @staticmethod
     def _grey(images, labels, size):
@@ -100,9 +113,16 @@ class Images:
 
 
 def loader(dataset, rank, size, batch, workers, train, seed):
-    """This rank's share in batches, and the sampler whose epoch must be set."""
+    """This rank's share in batches, and the sampler whose epoch must be set. All ranks take the same number of steps: for training, what
+    does not fill a step of all ranks is left out, other images in each epoch; for testing, the data set begins anew until every rank
+    has as much. Order and content follow from seed and epoch, whatever the number of workers is."""
     sampler = DistributedSampler(dataset, size, rank, shuffle=train, seed=seed, drop_last=train)
-    return DataLoader(dataset, batch, sampler=sampler, num_workers=workers, drop_last=train, persistent_workers=workers > 0), sampler
+    # A generator of its own: the loader draws from it, more or less often with the number of workers.
+    generator = torch.Generator().manual_seed(seed)
+    batches = DataLoader(
+        dataset, batch, sampler=sampler, num_workers=workers, drop_last=train, persistent_workers=workers > 0, generator=generator
+    )
+    return batches, sampler
 
 
 def prepare(images, device, train):

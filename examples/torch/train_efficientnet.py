@@ -29,7 +29,7 @@ def arguments():
     parser.add_argument("--batch", type=int, default=32, help="images per rank and step")
     parser.add_argument("--epochs", type=int, default=0, help="0: as many as --steps takes")
     parser.add_argument("--steps", type=int, default=300, help="steps in all; 0: as many as --epochs has")
-    parser.add_argument("--workers", type=int, default=0, help="loader processes per rank; at most the CPUs it may use")
+    parser.add_argument("--workers", type=int, default=0, help="loader processes per rank; -1, and the most: allowed CPUs / ranks")
     parser.add_argument("--learning-rate", type=float, default=2e-3)
     parser.add_argument("--amp", action="store_true", help="bfloat16 autocast")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
@@ -54,12 +54,19 @@ def start(options):
         torch.cuda.set_device(device)
     dist.init_process_group(options.backend, timeout=timedelta(minutes=10))
     torch.manual_seed(options.seed)
-    allowed = max(1, len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", dist.get_world_size())))
-    if options.workers < 0 or options.workers > allowed:
-        options.workers = allowed
-        if dist.get_rank() == 0:
-            print(f"--workers is set to {allowed}: more loader processes than CPUs would only slow each other down")
+    limit_workers(options)
     return device
+
+
+def limit_workers(options):
+    """No more loader processes than CPUs: this rank's part of those that it may use. With less than one a rank, the rank itself loads."""
+    cpus, ranks = len(os.sched_getaffinity(0)), int(os.environ.get("LOCAL_WORLD_SIZE", dist.get_world_size()))
+    allowed = cpus // ranks
+    if 0 <= options.workers <= allowed:
+        return
+    if dist.get_rank() == 0:
+        print(f"--workers {options.workers}: {allowed} per rank are used, as ranks: {ranks}, CPUs that they may use: {cpus}", flush=True)
+    options.workers = allowed
 
 
 def progress(total):
@@ -89,8 +96,6 @@ def train(trainer, images, options, device):
     """The training itself; returns the loss of each step, accuracy after each epoch and images/s of the last one."""
     size, rank = dist.get_world_size(), dist.get_rank()
     loader, sampler = data.loader(images.train, rank, size, options.batch, options.workers, True, options.seed)
-    if not len(loader):
-        raise SystemExit(f"{len(images.train)} images are too few for batches of {options.batch} on {size} ranks")
     total = options.steps or options.epochs * len(loader)
     schedule = torch.optim.lr_scheduler.OneCycleLR(trainer.optimizer, options.learning_rate, total, pct_start=0.2)
     losses, epochs, done = [], [], 0
@@ -140,8 +145,9 @@ def report(times, options):
 
 def main():
     options = arguments()
-    device = start(options)
     images = data.Images(options.data, options.image_size)
+    images.require(int(os.environ.get("WORLD_SIZE", 1)), options.batch)
+    device = start(options)
     model = training.build_model(options.model, images.channels, images.classes, device)
     trainer = training.Trainer(training.wrap(model, device), options.learning_rate, options.amp)
     losses, epochs = train(trainer, images, options, device)

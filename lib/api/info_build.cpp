@@ -5,7 +5,9 @@
 #include "reduce/reduce.hpp"
 #include "topology/topology.hpp"
 
+#ifdef __GLIBC__
 #include <gnu/libc-version.h>
+#endif
 
 #ifndef SMDDP_BUILD_TYPE
 #define SMDDP_BUILD_TYPE "unknown"
@@ -22,6 +24,14 @@ std::string compiler() {
   return "Clang " __clang_version__;
 #else
   return "GCC " __VERSION__;
+#endif
+}
+
+std::string libc() {
+#ifdef __GLIBC__
+  return std::string("glibc ") + gnu_get_libc_version();
+#else
+  return "not glibc";
 #endif
 }
 
@@ -51,7 +61,7 @@ Json build_json() {
           {"cxx_standard", __cplusplus / 100 % 100},
           {"build_type", SMDDP_BUILD_TYPE},
           {"sanitizer", SMDDP_BUILD_SANITIZER},
-          {"libc", std::string("glibc ") + gnu_get_libc_version()},
+          {"libc", libc()},
           {"simd", reduce::simd_description()},
           {"hwloc_api", topology::hwloc_api_version()},
           {"features", {{"shared_memory", true}, {"network", false}, {"cuda", false}}},

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
-#include <cstring>
+#include <system_error>
 
 namespace smddp {
 
@@ -22,9 +22,8 @@ std::string format(const char* pattern, ...) {
 
 Error system_error(const char* call, const std::string& what) {
   const int number = errno;
-  char buffer[128];
-  const char* meaning = strerror_r(number, buffer, sizeof(buffer));
-  return Error(SMDDP_ERR_SYSTEM, format("%s: %s (errno %d) %s", call, meaning, number, what.c_str()));
+  const std::string meaning = std::generic_category().message(number);
+  return Error(SMDDP_ERR_SYSTEM, format("%s: %s (errno %d) %s", call, meaning.c_str(), number, what.c_str()));
 }
 
 const char* status_name(smddp_status_t status) {

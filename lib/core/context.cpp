@@ -4,11 +4,11 @@
 #include "base/log.hpp"
 #include "base/parameters.hpp"
 #include "core/comm.hpp"
+#include "core/descriptors.hpp"
 #include "node/join.hpp"
 #include "topology/topology.hpp"
 
 #include <pthread.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,6 +50,12 @@ Level log_level() {
   return text == "error" ? Level::kError : text == "info" ? Level::kInfo : text == "debug" ? Level::kDebug : Level::kWarn;
 }
 
+void warn_of_sharing(int rank, size_t ranks, int cpus, const char* host) {
+  static std::atomic<bool> warned{false};  // a process may start many contexts
+  if (warned.exchange(true)) return;
+  log(Level::kWarn, rank, "%zu ranks on %s share %d CPU%s: each waits while others run", ranks, host, cpus, cpus == 1 ? "" : "s");
+}
+
 // The machine's memory rounded up to a power of two, less where very many ranks would exhaust the address space.
 uint64_t heap_bytes(size_t local_ranks) {
   uint64_t bytes = static_cast<uint64_t>(parameter_number(parameter::kHeap));
@@ -60,19 +66,6 @@ uint64_t heap_bytes(size_t local_ranks) {
   }
   const uint64_t page = node::kPageBytes;
   return std::max((bytes + page - 1) / page * page, uint64_t{64} << 20);
-}
-
-// A rank holds a doorbell and a process descriptor of each rank of its node.
-void raise_descriptor_limit(size_t local_ranks, int rank) {
-  const rlim_t needed = 64 + 4 * local_ranks;
-  rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
-  const rlim_t before = limit.rlim_cur;
-  limit.rlim_cur = std::min<rlim_t>(needed, limit.rlim_max);
-  if (limit.rlim_cur >= needed && setrlimit(RLIMIT_NOFILE, &limit) == 0) return;
-  throw Error(SMDDP_ERR_RESOURCE, format("rank %d needs about %llu file descriptors for %zu ranks on this node, the limit is %llu (hard %llu); see ulimit -n",
-                                         rank, static_cast<unsigned long long>(needed), local_ranks, static_cast<unsigned long long>(before),
-                                         static_cast<unsigned long long>(limit.rlim_max)));
 }
 
 }  // namespace
@@ -117,7 +110,7 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
 
   node::Joined joined;
   try {
-    raise_descriptor_limit(local.size(), context->rank_);
+    ensure_descriptors(local.size(), context->rank_);
     node::Witnesses witnesses{{}, bootstrap::heard_failure};
     for (const UniqueFd& connection : context->meeting_.connections) witnesses.sockets.push_back(connection ? connection.get() : -1);
     joined = node::join(context->meeting_.nonce, witnesses, self.node, local, local_rank, heap_bytes(local.size()), deadline);
@@ -133,7 +126,9 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
   context->windows_ = std::make_unique<node::WindowPool>(arena, context->group_->heap());
 
   engine::WaitPolicy policy;
-  policy.oversubscribed = topology::count_union(cpus) < static_cast<int>(local.size());
+  const int cpu_count = topology::count_union(cpus);
+  policy.oversubscribed = cpu_count < static_cast<int>(local.size());
+  if (policy.oversubscribed && local_rank == 0) warn_of_sharing(context->rank_, local.size(), cpu_count, host);
   policy.spin_ns = policy.oversubscribed && spin_us < 0 ? 0 : (spin_us < 0 ? 20 : spin_us) * 1000;
   if (spin_us > 0) policy.oversubscribed = false;
   policy.yield_ns = yield_us * 1000;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <map>
 #include <new>
 #include <unordered_map>
@@ -114,7 +115,8 @@ Heap& Arena::heap(int local_rank) {
 }
 
 void Arena::discard(uint64_t offset, uint64_t bytes) const {
-  fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  constexpr int kPunch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  while (fallocate(fd_.get(), kPunch, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0 && errno == EINTR) continue;
 }
 
 void* Arena::allocate(const std::shared_ptr<Arena>& arena, int local_rank, size_t bytes) {

@@ -100,6 +100,9 @@ Joined serve(const std::string& name, const Witnesses& witnesses, const std::vec
                                             "shared memory", global_ranks[0], missing_text(joined, global_ranks).c_str()));
     }
     UniqueFd connection(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+      throw system_error("accept4", "of a rank of this node; see ulimit -n if it is the limit of open files");
+    }
     if (!connection || !same_user(connection.get())) continue;
     Hello hello{};
     std::vector<UniqueFd> fds;

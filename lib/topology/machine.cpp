@@ -10,19 +10,26 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 namespace smddp::topology {
 namespace {
 
-std::string quoted(const char* source) {
-  if (!source) return "this machine";
-  std::string text = source;
-  if (text.size() > 100) text = text.substr(0, 100) + "…";
-  return "'" + text + "'";
+// Where the topology comes from if not from the kernel: a file or text, given or in the environment. hwloc trusts these too much: damaged
+// XML can crash it.
+std::optional<std::string> foreign_source(const char* source) {
+  if (source) return source;
+  for (const char* name : {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC"}) {
+    const char* value = std::getenv(name);
+    if (value && *value) return std::string(name) + "=" + value;
+  }
+  return std::nullopt;
 }
 
-// Whether the topology comes from a file or text and not from the kernel. hwloc trusts these too much: damaged XML can crash it.
-bool is_foreign(const char* source) { return source || std::getenv("HWLOC_XMLFILE") || std::getenv("HWLOC_SYNTHETIC"); }
+std::string quoted(const std::optional<std::string>& foreign) {
+  if (!foreign) return "this machine";
+  return "'" + (foreign->size() > 100 ? foreign->substr(0, 100) + "…" : *foreign) + "'";
+}
 
 int set_source(hwloc_topology_t topology, const char* source) {
   if (!source) return 0;
@@ -100,7 +107,7 @@ Machine::Machine(const char* source) {
   }
   const std::string why = errno ? std::strerror(errno) : "hwloc gives no reason";
   if (made) hwloc_topology_destroy(topology_);
-  throw Error(SMDDP_ERR_SYSTEM, format("cannot load the topology of %s: %s (hwloc API %s)", quoted(source).c_str(), why.c_str(),
+  throw Error(SMDDP_ERR_SYSTEM, format("cannot load the topology of %s: %s (hwloc API %s)", quoted(foreign_source(source)).c_str(), why.c_str(),
                                        hwloc_api_version().c_str()));
 }
 
@@ -115,10 +122,11 @@ std::string set_text(hwloc_const_bitmap_t set) {
 Json machine_json(const Machine& machine, const char* source) {
   hwloc_topology_t topology = machine.get();
   const hwloc_obj_t root = hwloc_get_root_obj(topology);
-  // hwloc knows cgroups; the affinity mask of this process is narrower still.
-  const std::string allowed = source ? set_text(hwloc_topology_get_allowed_cpuset(topology)) : allowed_cpus();
+  // hwloc knows cgroups; the affinity mask of this process is narrower still, and says nothing of another machine.
+  const bool here = hwloc_topology_is_thissystem(topology);
+  const std::string allowed = here ? allowed_cpus() : set_text(hwloc_topology_get_allowed_cpuset(topology));
   return {{"hwloc_api", hwloc_api_version()},
-          {"source", source ? source : "this machine"},
+          {"source", foreign_source(source).value_or("this machine")},
           {"memory_bytes", root->total_memory},
           {"cores", count_of(topology, HWLOC_OBJ_CORE)},
           {"pus", count_of(topology, HWLOC_OBJ_PU)},
@@ -142,7 +150,8 @@ std::string describe(smddp_info_format_t format, const char* xml_or_synthetic) {
     // Names come from firmware and files: bytes that are no UTF-8 are replaced.
     return format == SMDDP_FORMAT_JSON ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : machine_text(json);
   };
-  return is_foreign(xml_or_synthetic) ? isolated("the topology of " + quoted(xml_or_synthetic), make) : make();
+  const auto foreign = foreign_source(xml_or_synthetic);
+  return foreign ? isolated("the topology of " + quoted(foreign), make) : make();
 }
 
 }  // namespace smddp::topology

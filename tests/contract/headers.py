@@ -8,7 +8,8 @@ from project import BUILD, SOURCE, code_of, finish, header_functions, run, HEADE
 
 FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wstrict-prototypes", "-Werror", "-fsyntax-only", "-I", SOURCE / "include", "-I", BUILD / "include"]
 CPLUSPLUS_FLAGS = [flag for flag in FLAGS if flag != "-Wstrict-prototypes"]
-LANGUAGES = [("cc", "c", "c11", FLAGS), ("c++", "c++", "c++17", CPLUSPLUS_FLAGS), ("clang", "c", "c11", FLAGS), ("clang++", "c++", "c++17", CPLUSPLUS_FLAGS)]
+LANGUAGES = [("cc", "c", "c11", FLAGS), ("c++", "c++", "c++17", CPLUSPLUS_FLAGS), ("clang", "c", "c11", FLAGS), ("clang++", "c++", "c++17", CPLUSPLUS_FLAGS),
+             ("musl-gcc", "c", "c11", FLAGS)]
 ABI = pathlib.Path(__file__).with_name("abi.c")
 
 problems, compiled = [], 0

@@ -35,11 +35,11 @@ def make_images(root):
         open(os.path.join(folder, "5 é.jpg"), "wb").close()
 
 
-def run(launcher, script, *arguments, code=0):
-    """Runs an example; returns its output."""
+def run(launcher, script, *arguments, code=0, variables=None):
+    """Runs an example, with further environment variables; returns its output."""
     done = subprocess.run(
         [*launcher, os.path.join(EXAMPLES, script), *arguments],
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        env=os.environ | {"OMP_NUM_THREADS": "1"} | (variables or {}),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -195,7 +195,7 @@ def exits(how, code, runs):
             if pid == 0:
                 os.dup2(writer, 1)
                 os.dup2(writer, 2)
-                os.environ.update(environment(rank, 2, port))
+                os.environ.update(environment(rank, 2, port) | {"SMDDP_LOG": "error"})
                 leaving(rank, how)
             os.close(writer)
             ranks[pid] = rank

@@ -14,6 +14,7 @@ BUILD = os.environ.get("SMDDP_BUILD_DIR", "build")
 SMDDPRUN = os.path.join(BUILD, "bin", "smddprun")
 BENCH = os.path.join(BUILD, "bin", "smddp-bench")
 INFO = os.path.join(BUILD, "bin", "smddp-info")
+NO_PRELOAD = "a sanitizer's runtime must come before a preloaded library, or this C library has no RTLD_NEXT"
 
 # Set by launchers; a test must not inherit them from whoever started it.
 LAUNCHER_PREFIXES = ("OMPI_", "PMI_", "PMIX_", "MPI_LOCAL", "SLURM_", "SMDATAPARALLEL_", "SMDDP_JOB_ID", "SMDDP_BOOTSTRAP_")
@@ -35,6 +36,14 @@ def run(*command, env=None, timeout=60, **options):
                             **({"stdin": subprocess.DEVNULL} | options))
     result.seconds = time.monotonic() - begin
     return result
+
+
+def preload(name):
+    """LD_PRELOAD with a library of this folder; None where none can be preloaded."""
+    library = os.path.join(BUILD, "tests", "world", f"libsmddp_{name}.so")
+    if os.environ.get("SMDDP_SANITIZER") or not os.path.exists(library):
+        return None
+    return ":".join(filter(None, (os.environ.get("LD_PRELOAD"), library)))
 
 
 def smddprun(*arguments, **options):

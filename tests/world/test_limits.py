@@ -1,10 +1,11 @@
 """Many communicators, contexts, registrations and few descriptors: nothing runs out, or an error says so on every rank (rows 31, 32, 40, 43,
-68).
+68, 74).
 
 argv[1]: how many communicators.
 """
 # ctest: TIMEOUT 300 SOAK 5000
 import os
+import re
 import sys
 import time
 import unittest
@@ -52,6 +53,31 @@ class Limits(rank_job.TestCase):
         # Of every other rank on this node: a doorbell, a connection, a process handle; and one that is being opened at most.
         for size, count in used.items():
             self.assertLessEqual(count - used[2], 4 * (size - 2), used)
+
+    def test_descriptors_of_the_program(self):
+        # What the program has open counts: too low a soft limit is raised, too low a hard one is said at once.
+        self.run_ranks(4, "descriptors", 200, wrap=limited("ulimit -Sn 216 && ulimit -Hn 4096"))
+        with Job(4, program("descriptors"), "200", wrap=limited("ulimit -n 216")) as job:
+            self.assert_ranks_end(job, 10, 1)
+            self.assertRegex(job.errors[1].decode(), r"rank 1 has 2\d\d file descriptors open and needs up to \d+ more", job.report())
+
+    def test_as_many_descriptors_as_the_sentence_names(self):
+        for size in (2, 16, 33):
+            with self.subTest(size=size):
+                with Job(size, program("descriptors"), wrap=limited(f"ulimit -n {size + 14}"), env={"SMDDP_TIMEOUT_MS": "20000"}) as job:
+                    self.assert_ranks_end(job, 40, 1)
+                    named = [re.search(rb"(\d+) together; the limit is (\d+)", errors) for errors in job.errors.values()]
+                enough = max(int(match[1]) for match in named if match)
+                self.run_ranks(size, "descriptors", wrap=limited(f"ulimit -n {enough}"))
+                self.assertLessEqual(enough, 4 * size + 24, "the sentence asks for far more than is used")
+
+    def test_small_stacks(self):
+        # Threads get the soft limit of the stack: 128 KiB are enough, as other C libraries have it.
+        for name, *arguments in (("orders", 20), ("contexts", 5, 0), ("rounds", 50), ("forked", 10)):
+            with self.subTest(program=name):
+                self.run_ranks(3, name, *arguments, wrap=limited("ulimit -s 128"), seconds=120)
+        result = rank_job.smddp_test.run("sh", "-c", 'ulimit -s 128 && exec "$0"', rank_job.smddp_test.INFO)
+        self.assert_status(result, 0)
 
     def test_hard_limit_of_descriptors(self):
         # Too few to share memory: a rank that cannot is no reason for the others to wait until their deadline.

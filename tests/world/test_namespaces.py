@@ -26,6 +26,13 @@ class Namespaces(rank_job.TestCase):
             with self.subTest(ranks=ranks):
                 self.in_namespaces("unshare", "-pf", "--kill-child", "--mount-proc", ranks=ranks)
 
+    def test_all_of_it_at_once(self):
+        # Equal process numbers, no common /dev/shm, one host name: still one node, and the ranks say how they are joined.
+        command = ("unshare", "-mpf", "--kill-child", "--mount-proc", "sh", "-c", 'mount -t tmpfs none /dev/shm && "$@"; exit $?', "sh")
+        job = self.in_namespaces(*command, name="transport")
+        for rank in job.ranks:
+            self.assertEqual(job.lines(rank), ["transport shared memory pid 3"], job.report())
+
     def test_dead_rank_in_another_process_namespace(self):
         command = ("unshare", "-pf", "--kill-child", "--mount-proc")
         if not permitted(*command):

@@ -1,4 +1,4 @@
-"""What a process may do beside the library: fork, take signals, be confined to few processors (rows 34, 35, 61, 64, 65).
+"""What a process may do beside the library: fork, take signals, run on one processor (rows 34, 35, 65).
 
 argv[1]: per cent of the repetitions.
 """
@@ -31,6 +31,28 @@ class Process(rank_job.TestCase):
                 with self.subTest(timer=timer, size=size):
                     self.run_ranks(size, "interrupted", timer, 500, seconds=60)
 
+    def test_interrupted_calls(self):
+        library = rank_job.smddp_test.preload("interrupt")
+        if not library:
+            self.skipTest(rank_job.smddp_test.NO_PRELOAD)
+        total = {}
+        for every in (2, 5):
+            env = {"LD_PRELOAD": library, "SMDDP_TEST_INTERRUPT": str(every)}
+            for name, *arguments in (("rounds", 100), ("contexts", max(10, PERCENT), 0), ("orders", 10)):
+                with self.subTest(every=every, program=name):
+                    job = self.run_ranks(3, name, *arguments, env=env, seconds=120)
+                    for rank in job.ranks:
+                        words = job.lines(rank)[-1].split()
+                        self.assertEqual(words[0], "interrupted", job.report())
+                        for function, count in zip(words[1::2], words[2::2]):
+                            total[function] = total.get(function, 0) + int(count)
+            with self.subTest(every=every, program="departures"), Job(3, program("departures"), "exit", env=env) as job:
+                self.assertEqual(job.wait(20), {0: 86, 1: 0, 2: 0}, job.report())
+            with self.subTest(every=every, program="timeouts"):
+                self.run_ranks(2, "timeouts", env=env | {"SMDDP_TIMEOUT_MS": "1500"})
+        # A function that is not called any more needs a look at what took its place.
+        self.assertEqual([function for function, count in total.items() if not count], [], total)
+
     def test_stopped_and_continued(self):
         with Job(2, program("rounds"), str(max(2000, 200 * PERCENT))) as job:
             for number in range(20):
@@ -42,19 +64,6 @@ class Process(rank_job.TestCase):
                 process.send_signal(signal.SIGCONT)
                 time.sleep(0.005)
             self.assert_ranks_end(job, 120)
-
-    def test_masks_stay(self):
-        sets = [(ALLOWED[-1],)] + ([(ALLOWED[1], ALLOWED[3])] if len(ALLOWED) >= 4 else []) + [tuple(ALLOWED)]
-        for numbers in sets:
-            with self.subTest(processors=numbers):
-                job = self.run_ranks(4, "affinity", wrap=on_processors(*numbers))
-                for rank in job.ranks:
-                    self.assertEqual(job.lines(rank), [f"mask {numbers[0]} {numbers[-1]} 1"], job.report())
-
-    def test_info_counts_allowed_processors(self):
-        result = rank_job.smddp_test.run("taskset", "-c", str(ALLOWED[-1]), rank_job.smddp_test.INFO)
-        self.assert_status(result, 0)
-        self.assertRegex(result.stdout.decode(), rf"(?i)allowed.*\b{ALLOWED[-1]}\b")
 
     def test_four_ranks_on_one_processor(self):
         job = self.run_ranks(4, "waiting", "loops", wrap=on_processors(ALLOWED[0]), seconds=120)

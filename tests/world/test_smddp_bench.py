@@ -114,13 +114,12 @@ class Bench(smddp_test.TestCase):
         self.assertEqual(json.loads(result.stdout)["ranks"], 1)
 
     def corrupted(self, how, *arguments, status):
-        library = os.path.join(os.environ.get("SMDDP_BUILD_DIR", "build"), "tests", "world", "libsmddp_corrupt.so")
-        preload = ":".join(filter(None, (os.environ.get("LD_PRELOAD"), library)))
-        return self.bench(2, "allreduce", *arguments, status=status, env=environment(LD_PRELOAD=preload, SMDDP_TEST_CORRUPT=how))
+        env = environment(LD_PRELOAD=smddp_test.preload("corrupt"), SMDDP_TEST_CORRUPT=how)
+        return self.bench(2, "allreduce", *arguments, status=status, env=env)
 
     def test_wrong_library_is_noticed(self):
-        if os.environ.get("SMDDP_SANITIZER"):
-            self.skipTest("a sanitizer's runtime must come before a preloaded library")
+        if not smddp_test.preload("corrupt"):
+            self.skipTest(smddp_test.NO_PRELOAD)
         once = ("-b", "64", "-e", "64", "-n", "4")
         for how, wrong in (("flip", 4), ("beyond", 4)):
             with self.subTest(how=how):

@@ -52,7 +52,7 @@ bool read_section(smddp_info_kind_t kind, smddp_info_format_t format, std::strin
 
 int print_sections(const std::vector<const Section*>& sections, bool as_json) {
   int status = 0;
-  nlohmann::ordered_json all;
+  nlohmann::ordered_json all = nlohmann::ordered_json::object();
   const char* separator = "";
   for (const Section* section : sections) {
     std::string text;

@@ -115,15 +115,15 @@ static void missing_ranks_are_named_on_all(void**) {
 static void earliest_deadline_counts_for_all(void**) {
   const int port = free_port();
   Rank root(0, 3, port), two(2, 3, port);
-  two.timeout_ms = 700;
+  two.timeout_ms = 4000;  // rank 0 speaks 200 ms before, which a busy machine may need
   Attendance rank0 = start(std::move(root));
   const Outcome client = attend(std::move(two));
   const Outcome outcome = rank0.get();
   assert_code(client, SMDDP_ERR_TIMEOUT);
   assert_code(outcome, SMDDP_ERR_TIMEOUT);
-  assert_contains(client.text, "rank 2 waited 700 ms; rank 1 of 3 did not come");
-  assert_contains(outcome.text, "rank 2 waited 700 ms; rank 1 of 3 did not come");
-  assert_true(client.took_ms < 4000);
+  assert_contains(client.text, "rank 2 waited 4000 ms; rank 1 of 3 did not come");
+  assert_contains(outcome.text, "rank 2 waited 4000 ms; rank 1 of 3 did not come");
+  assert_true(client.took_ms < 10000);
 }
 
 static void no_root_at_all(void**) {

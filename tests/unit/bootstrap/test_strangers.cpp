@@ -27,6 +27,11 @@ using namespace smddp::bootstrap::test;
 
 static void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
+// Until rank 0 listens, or somebody else; for at most ten seconds.
+static void wait_for_listener(int port) {
+  for (const int64_t deadline = deadline_after_ms(10000); !connect_to(loopback(port), deadline_after_ms(1000)) && now_ns() < deadline;) sleep_ms(5);
+}
+
 static Hello hello_of(const Rank& rank) {
   Hello hello;
   hello.token = 99;
@@ -51,7 +56,7 @@ static void garbage_and_silence(void**) {
   std::vector<Attendance> ranks;
   ranks.push_back(start(Rank(0, 4, port)));
   ranks.push_back(start(Rank(1, 4, port)));
-  sleep_ms(100);
+  wait_for_listener(port);
   std::vector<UniqueFd> strangers;
   const std::string good = encode(hello_of(Rank(2, 4, port)));
   for (int i = 0; i < 300; ++i) {
@@ -79,33 +84,47 @@ static void garbage_and_silence(void**) {
   assert_true(now_ns() - before < 10000000000);
 }
 
-// One byte at a time, slower than the deadline of a hello allows: it is cut off, and a rank that speaks slowly but in time is not.
-static void slow_speakers(void**) {
-  const int port = free_port();
-  Attendance root = start(Rank(0, 3, port));
-  sleep_ms(100);
-  UniqueFd trickle = connect_to(loopback(port), deadline_after_ms(5000));
-  UniqueFd slow = connect_to(loopback(port), deadline_after_ms(5000));
-  const std::string hello = encode(hello_of(Rank(1, 3, port)));
+// Sends the hello in ten parts with pauses and says what came back; kClosed if this machine made the pauses longer than a hello may take.
+static FrameReader::State speak_slowly(int fd, const std::string& hello, FrameReader& reader) {
   const size_t part = hello.size() / 10 + 1;
   for (size_t at = 0; at < hello.size(); at += part) {
-    send_text(slow.get(), hello.substr(at, part));
-    send_text(trickle.get(), hello.substr(at / part, 1));
-    sleep_ms(100);
+    send_text(fd, hello.substr(at, part));
+    sleep_ms(50);
   }
-  FrameReader reader(kMaxReplyBody);
-  assert_true(wait_for(slow.get(), POLLIN, deadline_after_ms(3000)));
-  assert_int_equal(static_cast<int>(reader.read(slow.get())), static_cast<int>(FrameReader::State::kComplete));
-  assert_int_equal(static_cast<int>(reader.kind()), static_cast<int>(Kind::kAccepted));
-  send_text(slow.get(), std::string(1, kConfirmed));
-  for (int i = 0; i < 60; ++i) {
-    send_text(trickle.get(), hello.substr(10 + static_cast<size_t>(i), 1));
-    sleep_ms(100);
+  return wait_for(fd, POLLIN, deadline_after_ms(30000)) ? reader.read(fd) : FrameReader::State::kMore;
+}
+
+// One byte at a time until the connection ends, and never the last one: slower than the deadline of a hello allows.
+static bool trickle_until_cut_off(int fd, const std::string& hello) {
+  for (size_t at = 0; !wait_for(fd, POLLIN, deadline_after_ms(100)); ++at) {
+    if (at < hello.size() - 1) send_text(fd, hello.substr(at, 1));
+    else if (at == hello.size() + 300) return false;
   }
   char byte;
-  errno = 0;
-  const ssize_t got = recv(trickle.get(), &byte, 1, MSG_DONTWAIT);
-  assert_true(got == 0 || (got < 0 && errno == ECONNRESET));
+  const ssize_t got = recv(fd, &byte, 1, MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno == ECONNRESET);
+}
+
+// Who speaks too slowly is cut off, and a rank that speaks slowly but in time is not.
+static void slow_speakers(void**) {
+  const int port = free_port();
+  Rank zero(0, 3, port);
+  zero.placement.listener = listen_at(loopback(port));
+  Attendance root = start(std::move(zero));
+  const std::string hello = encode(hello_of(Rank(1, 3, port)));
+  const UniqueFd trickle = connect_to(loopback(port), deadline_after_ms(5000));
+  assert_true(trickle && trickle_until_cut_off(trickle.get(), hello));
+  UniqueFd slow;
+  FrameReader reader(kMaxReplyBody);
+  FrameReader::State state = FrameReader::State::kClosed;
+  for (int attempt = 0; attempt < 5 && state == FrameReader::State::kClosed; ++attempt) {
+    slow = connect_to(loopback(port), deadline_after_ms(5000));
+    reader.restart(kMaxReplyBody);
+    state = speak_slowly(slow.get(), hello, reader);
+  }
+  assert_int_equal(static_cast<int>(state), static_cast<int>(FrameReader::State::kComplete));
+  assert_int_equal(static_cast<int>(reader.kind()), static_cast<int>(Kind::kAccepted));
+  send_text(slow.get(), std::string(1, kConfirmed));
   Attendance rank2 = start(Rank(2, 3, port));
   assert_nothing(check_meeting(rank2.get(), 3));
   assert_nothing(check_meeting(root.get(), 3));
@@ -151,7 +170,7 @@ static void more_strangers_than_descriptors(void**) {
     const Outcome outcome = attend(Rank(0, 3, port));
     _exit(check_meeting(outcome, 3).empty() ? 0 : 1);
   }
-  sleep_ms(200);
+  wait_for_listener(port);
   for (int i = 0; i < 400; ++i) strangers.push_back(connect_to(loopback(port), deadline_after_ms(3000)));
   std::vector<Attendance> ranks;
   ranks.push_back(start(Rank(1, 3, port)));
@@ -181,7 +200,7 @@ static void strangers_hold_the_first_ports(void**) {
   other.placement.job_id = "job B";
   other.timeout_ms = 4000;
   Attendance stranger = start(std::move(other));
-  sleep_ms(100);
+  wait_for_listener(first + 2);
   std::vector<Attendance> ranks;
   for (int rank = 3; rank >= 0; --rank) {
     Rank member(rank, 4, first);
@@ -222,7 +241,7 @@ static void duplicate_root_in_a_range(void**) {
     return made;
   };
   Attendance root = start(member(0));
-  sleep_ms(200);
+  wait_for_listener(first);
   const Outcome second = attend(member(0));
   assert_code(second, SMDDP_ERR_BOOTSTRAP);
   assert_contains(second.text, "duplicate rank 0");
@@ -235,7 +254,7 @@ static void two_jobs_on_one_port(void**) {
   const int port = free_port();
   std::vector<Attendance> a, b;
   for (int rank = 0; rank < 3; ++rank) a.push_back(start(Rank(rank, 4, port)));
-  sleep_ms(300);
+  wait_for_listener(port);
   for (int rank = 0; rank < 4; ++rank) {
     Rank member(rank, 4, port);
     member.placement.job_id = "job B";

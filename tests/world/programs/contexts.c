@@ -14,6 +14,10 @@ static void cycle(bool shared) {
   REQUIRE(smddp_comm_dup(world, NULL, &comm));
   REQUIRE(smddp_register(world, in, sizeof in, &registration));
   REQUIRE(smddp_alloc(world, sizeof out, &memory));
+  memset(memory, 0x5a, sizeof out);
+  REQUIRE(smddp_free(memory));
+  REQUIRE(smddp_alloc(world, sizeof out, &memory)); /* the same block, zeroed again */
+  for (int i = 0; i < COUNT; i++) EXPECT(((float *)memory)[i] == 0, "[%d] of new memory is %g", i, (double)((float *)memory)[i]);
   for (int i = 0; i < COUNT; i++) in[i] = (float)(rank + 1);
   float *result = shared ? memory : out;
   smddp_request_t request;

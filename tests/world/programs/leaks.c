@@ -13,6 +13,14 @@ static long resident_kib(void) {
   return resident * 4;
 }
 
+static size_t heap_in_use(void) {
+#ifdef __GLIBC__
+  return mallinfo2().uordblks;
+#else
+  return 0; /* resident memory is looked at all the same */
+#endif
+}
+
 typedef struct usage {
   long resident;
   size_t heap;
@@ -20,7 +28,7 @@ typedef struct usage {
 } usage_t;
 
 static usage_t usage(void) {
-  return (usage_t){resident_kib(), mallinfo2().uordblks, entries_of("/proc/self/fd"), entries_of("/proc/self/task")};
+  return (usage_t){resident_kib(), heap_in_use(), entries_of("/proc/self/fd"), entries_of("/proc/self/task")};
 }
 
 static void compare(const char *what, usage_t before, long limit_kib) {
