@@ -86,7 +86,8 @@ typedef enum smddp_dtype {
 } smddp_dtype_t;
 
 /* Reductions. Integers wrap; AVG divides the sum by the number of ranks, for integers toward zero; MIN and MAX give NaN if any input
- * is NaN, and order -0 before +0; a NaN that results is the positive quiet one. Values 14 to 63 are reserved for the library, 4096 and up for user-defined operations. */
+ * is NaN, and order -0 before +0; a NaN that results is the positive quiet one.
+ * Values 14 to 63 are reserved for the library, 4096 and up for user-defined operations. */
 typedef enum smddp_op {
   SMDDP_SUM = 0,
   SMDDP_AVG = 1, /* not for SMDDP_BOOL */

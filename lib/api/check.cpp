@@ -30,7 +30,9 @@ bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
 
 smddp_comm& checked(smddp_comm_t comm, const char* function) {
   if (!comm) invalid(format("%s: comm is NULL", function));
-  if (comm->magic.load(std::memory_order_acquire) != smddp_comm::kMagic) invalid(format("%s: comm is not a communicator, or was freed", function));
+  const uint64_t magic = comm->magic.load(std::memory_order_acquire);
+  if (magic == smddp_comm::kFinalized) throw Error(SMDDP_ERR_INVALID_USAGE, format("%s: comm belongs to a context that was finalized", function));
+  if (magic != smddp_comm::kMagic) invalid(format("%s: comm is not a communicator, or was freed", function));
   if (!comm->context->usable()) throw Error(SMDDP_ERR_INVALID_USAGE, format("%s: %s", function, comm->context->unusable_reason().c_str()));
   return *comm;
 }

@@ -226,8 +226,8 @@ smddp_comm* split(smddp_comm& comm, Collective collective, int color, int key, c
   return make_comm(comm.context, offsets[static_cast<size_t>(group[0])], std::move(members), rank, std::move(name), timeout_ms, mode);
 }
 
-void release_comm(smddp_comm* comm) {
-  comm->magic.store(0, std::memory_order_release);
+void release_comm(smddp_comm* comm, bool finalized) {
+  comm->magic.store(finalized ? smddp_comm::kFinalized : 0, std::memory_order_release);
   const std::shared_ptr<Context> context = comm->context;
   context->engine().cancel(*comm->queue, {SMDDP_ERR_INVALID_USAGE, format("comm '%s' was freed while the operation was outstanding", comm->board->name.c_str())});
   comm->threads.wait_until_left(deadline_after_ms(2000));

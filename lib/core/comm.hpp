@@ -17,6 +17,7 @@ struct smddp_registration {
 
 struct smddp_comm {
   static constexpr uint64_t kMagic = 0x4d4d4f4350444d53;
+  static constexpr uint64_t kFinalized = 0x4e49464350444d53;  // its context has ended
 
   std::atomic<uint64_t> magic{0};  // kMagic while the handle is valid
   std::shared_ptr<smddp::core::Context> context;
@@ -43,7 +44,7 @@ void make_world(const std::shared_ptr<Context>& context, const std::vector<int>&
 smddp_comm* split(smddp_comm& comm, Collective collective, int color, int key, const smddp_comm_options_t* options);
 
 // Ends the handle's life and gives everything back.
-void release_comm(smddp_comm* comm);
+void release_comm(smddp_comm* comm, bool finalized = false);
 
 // What one call brings beside its arguments.
 struct CallSettings {

@@ -176,7 +176,7 @@ void Context::finalize() {
     const std::lock_guard<std::mutex> lock(mutex_);
     comms.swap(comms_);
   }
-  for (smddp_comm* comm : comms) release_comm(comm);
+  for (smddp_comm* comm : comms) release_comm(comm, true);
 }
 
 std::string Context::unusable_reason() const {

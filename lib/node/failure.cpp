@@ -77,8 +77,11 @@ Status Board::failure(const Operation* operation) const {
 
 std::string Board::recorded_call(int rank, uint32_t sequence) const {
   const CallRecord& entry = record(sequence, rank);
-  if (static_cast<uint32_t>(entry.root_and_sequence.load(std::memory_order_relaxed)) != sequence) return "another call";
-  return call_text(unpack(entry));
+  const Call call = unpack(entry);
+  if (static_cast<uint32_t>(entry.root_and_sequence.load(std::memory_order_relaxed)) != sequence || call.collective == Collective::kNone) {
+    return "another call";
+  }
+  return call_text(call);
 }
 
 void Board::report_mismatch(uint32_t sequence, int peer) {

@@ -8,9 +8,12 @@ static void test_errors(void **state) {
   assert_status(SMDDP_SUCCESS, smddp_comm_dup(world, NULL, &copy));
   assert_status(SMDDP_ERR_INVALID_ARGUMENT, smddp_finalize(copy)); /* no world communicator */
   assert_status(SMDDP_SUCCESS, smddp_finalize(world));
-  assert_status(SMDDP_ERR_INVALID_ARGUMENT, smddp_finalize(world));
+  assert_status(SMDDP_ERR_INVALID_USAGE, smddp_finalize(world));
   int rank = 5;
-  assert_int_not_equal(smddp_comm_rank(copy, &rank), SMDDP_SUCCESS); /* ended with its context */
+  assert_status(SMDDP_ERR_INVALID_USAGE, smddp_comm_rank(copy, &rank)); /* ended with its context */
+  assert_status(SMDDP_ERR_INVALID_USAGE, smddp_barrier(copy, NULL));
+  assert_status(SMDDP_ERR_INVALID_USAGE, smddp_comm_free(copy));
+  assert_non_null(strstr(smddp_last_error(), "finalized"));
   assert_int_equal(rank, 5);
 }
 
