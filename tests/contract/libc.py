@@ -1,5 +1,5 @@
-"""Nothing that is built names what tests/install/other_libc hides, the extensions of glibc that other C libraries lack, except where it is
-asked for first. install_other_libc, under the label soak, builds without them."""
+"""Nothing that is installed names what tests/install/other_libc hides, extensions of glibc that other C libraries lack. install_other_libc,
+under the label soak, builds without them."""
 import re
 
 from project import SOURCE, code_of, finish
@@ -14,8 +14,6 @@ for folder in ("include", "lib", "tools", "torch_plugin"):
         if path.suffix not in (".h", ".hpp", ".c", ".cpp"):
             continue
         files += 1
-        # What stands between #ifdef __GLIBC__ and its #else or #endif is only for glibc.
-        code = re.sub(r"#ifdef __GLIBC__.*?#(?=else|endif)", "#", code_of(path), flags=re.DOTALL)
-        for match in searched.finditer(code):
+        for match in searched.finditer(code_of(path)):
             problems.append(f"{path.relative_to(SOURCE)} names {match[0]}")
 finish(problems, f"{files} files, {len(hidden)} names")

@@ -2,7 +2,7 @@
 
 import torch
 import torch.distributed as dist
-from jobs import job, main, raises, same
+from jobs import job, main, raises, repeats, same
 
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64)
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -157,6 +157,26 @@ def exchanges(rank, size):
         same(outputs[r], torch.full((r + 1,), r), "uneven all_gather")
 
 
+def in_place_exchange(rank, size):
+    """Row 22: input and output in the same memory, ranks without anything for each other, and parts of a list that change places."""
+    counts = [[0, 2, 0], [2, 0, 1], [0, 1, 0]][rank]
+    for _ in range(repeats(1000)):
+        tensor = torch.tensor([[10, 11], [20, 21, 22], [30]][rank], dtype=torch.int32)
+        dist.all_to_all_single(tensor, tensor, counts, counts)
+        same(tensor, [[20, 21], [10, 11, 30], [22]][rank], "in place with zero counts")
+    for _ in range(10):
+        tensor, right = torch.full((size * 100_000,), float(rank)), torch.arange(float(size)).repeat_interleave(100_000)
+        dist.all_to_all_single(tensor, tensor, [100_000] * size, [100_000] * size, async_op=True).wait()
+        same(tensor, right, "in place with splits")
+        tensor = torch.full((size * 100_000,), float(rank))
+        dist.all_to_all_single(tensor, tensor)
+        same(tensor, right, "in place")
+        tensor = torch.full((size * 100_000,), float(rank))
+        parts = list(tensor.split(100_000))
+        dist.all_to_all(parts[::-1], parts)
+        same(tensor, right.flip(0).contiguous(), "a list that shares memory with the other in reverse")
+
+
 def coalesced(rank, size):
     tensors = [torch.full((n,), float(rank)) for n in (1, 100, 30000)]
     dist.all_reduce_coalesced(tensors)
@@ -279,6 +299,7 @@ def test_movement():
         job(movement, size)
         job(reduce_to_one, size)
         job(exchanges, size)
+    job(in_place_exchange, 3)
 
 
 def test_forms():

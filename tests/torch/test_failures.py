@@ -146,7 +146,7 @@ def mismatch(rank, size, kind, async_op):
 def uneven_exchange(rank, size):
     """Row 23: splits that do not fit each other."""
     splits = [[2, 1], [3, 2]][rank]
-    with raises(FAILURE):
+    with raises(FAILURE, "8 bytes", "rank 0", "rank 1"):
         dist.all_to_all_single(torch.empty(sum(splits)), torch.ones(4), splits, [2, 2])
         for _ in range(100):
             dist.barrier()

@@ -5,6 +5,7 @@ import gc
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -138,15 +139,13 @@ class Squares(torch.utils.data.Dataset):
 
 
 def loader_workers(rank, size):
-    """Row 34: loader processes, forked and spawned, while collectives go on; row 64: their CPUs are the parent's."""
-    allowed = os.sched_getaffinity(0)
+    """Row 34: loader processes, forked and spawned, while collectives go on."""
     for method in ("fork", "spawn"):
         loader = torch.utils.data.DataLoader(Squares(), 4, num_workers=2, multiprocessing_context=method)
         for batch in loader:
             total = batch.clone()
             dist.all_reduce(total)
             same(total, batch * size, method)
-    assert os.sched_getaffinity(0) == allowed
 
 
 FIRST_IMPORT = """
@@ -155,6 +154,40 @@ threads = len(os.listdir("/proc/self/task"))
 import smdistributed.dataparallel.torch.torch_smddp
 assert len(os.listdir("/proc/self/task")) == threads, "the import started a thread"
 assert os.environ["SMDATAPARALLEL_LOCAL_RANK"] == "1"
+"""
+
+MASKS = """
+import os, sys
+mask = os.sched_getaffinity(0)
+
+def unchanged(when):
+    for task in os.listdir("/proc/self/task"):
+        got = os.sched_getaffinity(int(task))
+        assert got == mask, f"{when}: thread {task} may use {got}, not {mask}"
+
+import torch, torch.distributed as dist
+unchanged("before the import")
+import smdistributed.dataparallel.torch.torch_smddp
+unchanged("after the import")
+
+class Masks(torch.utils.data.Dataset):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        return torch.tensor([cpu in os.sched_getaffinity(0) for cpu in range(4096)])
+
+if __name__ == "__main__":
+    dist.init_process_group("smddp")
+    dist.all_reduce(torch.ones(1 << 20), async_op=True).wait()
+    unchanged("in the group")
+    wanted = torch.tensor([cpu in mask for cpu in range(4096)])
+    for method in ("fork", "spawn"):
+        for batch in torch.utils.data.DataLoader(Masks(), 1, num_workers=2, multiprocessing_context=method):
+            assert torch.equal(batch[0], wanted), method
+    dist.barrier()
+    dist.destroy_process_group()
+    unchanged("after the group")
 """
 
 KEPT = {}  # handles that live until the interpreter clears its modules
@@ -238,6 +271,24 @@ def test_first_import():
     subprocess.run([sys.executable, "-c", FIRST_IMPORT], env=os.environ | environment(1, 2, 1), check=True, timeout=120)
 
 
+def test_masks():
+    """Row 64: no thread of a rank and none of its loader processes, forked or spawned, has other CPUs than the rank was started with."""
+    allowed = sorted(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as folder:
+        script = os.path.join(folder, "masks.py")
+        with open(script, "w") as file:
+            file.write(MASKS)
+        for cpus in {tuple(allowed[-1:]), tuple(allowed)}:
+            port, command = free_port(), ["taskset", "-c", ",".join(map(str, cpus)), sys.executable, "-W", "ignore", script]
+            ranks = [subprocess.Popen(command, env=os.environ | environment(rank, 2, port)) for rank in range(2)]
+            try:
+                assert [rank.wait(150) for rank in ranks] == [0, 0], cpus
+            finally:
+                for rank in ranks:
+                    rank.kill()
+                    rank.wait()
+
+
 def closed_group(rank, size):
     group = dist.new_group([0, 1])
     backend = group._get_backend(torch.device("cpu"))
@@ -252,4 +303,4 @@ def test_closed():
 
 
 if __name__ == "__main__":
-    main([test_work, test_fork, test_closed, test_first_import, test_exit])
+    main([test_work, test_fork, test_masks, test_closed, test_first_import, test_exit])

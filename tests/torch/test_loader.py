@@ -90,6 +90,7 @@ def test_too_few():
         place = environment(3, 9, free_port())
         run_alone = lambda *words: run(alone, "train_efficientnet.py", "--data", root, "--batch", "1", *words, code=1, variables=place)
         assert f"--data {root}: Found no valid file" in run_alone(), "an empty folder"
+        os.rmdir(folder)
         make_images(root)
         text = run_alone("--batch", "8")
         assert "are too few to train with batches of 8 on 9 ranks" in text and "Traceback" not in text, text

@@ -1,5 +1,6 @@
 """The package: what its import does and refuses, in which order libraries may be loaded, and which copy of libsmddp it uses."""
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -52,9 +53,10 @@ def test_environment():
 
 
 def test_import_orders():
-    """Row 70: either order, and other packages before."""
+    """Row 70: either order, and other packages before, as far as they are there."""
     module = "smdistributed.dataparallel.torch.torch_smddp"
-    for first in ("", "import torch\n", "import numpy\n", "import torch.distributed\n", "import smdistributed.dataparallel\n"):
+    others = [f"import {name}\n" for name in ("numpy", "mpi4py.MPI", "PIL.Image", "timm") if importlib.util.find_spec(name.split(".")[0])]
+    for first in ("", "import torch\n", "import torch.distributed\n", "import smdistributed.dataparallel\n", *others, "".join(others)):
         code, text = python(
             f"{first}import {module}\nimport torch, torch.distributed as dist\n"
             "assert dist.Backend.SMDDP == 'smddp' and dist.is_backend_available('smddp')\n"
@@ -76,10 +78,18 @@ def test_our_library_is_used():
     code, text = python(print_maps)
     ours = mapped_library(text)
     assert code == 0 and len(ours) == 1, text
-    with tempfile.TemporaryDirectory() as decoy:
-        shutil.copy(next(iter(ours)), os.path.join(decoy, "libsmddp.so.0"))
-        code, text = python(print_maps, LD_LIBRARY_PATH=decoy)
-    assert code == 0 and mapped_library(text) == ours, text
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(next(iter(ours)), os.path.join(folder, "libsmddp.so.0"))
+        code, text = python(print_maps, LD_LIBRARY_PATH=folder)
+        assert code == 0 and mapped_library(text) == ours, text
+        # An old one that lacks what the module needs, and ends whoever loads it.
+        source, decoy = os.path.join(folder, "decoy.c"), os.path.join(folder, "libsmddp.so.0")
+        with open(source, "w") as file:
+            file.write("#include <stdlib.h>\n__attribute__((constructor)) static void loaded(void) { _Exit(99); }\n")
+        subprocess.run(["cc", "-shared", "-fPIC", source, "-Wl,-soname,libsmddp.so.0", "-o", decoy], check=True)
+        code, text = python(print_maps, LD_LIBRARY_PATH=folder)
+        assert code == 0 and mapped_library(text) == ours, (code, text)
+        assert python("import ctypes; ctypes.CDLL('libsmddp.so.0')", LD_LIBRARY_PATH=folder)[0] == 99, "the decoy does no harm"
 
 
 def test_links():

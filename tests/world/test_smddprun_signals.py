@@ -52,6 +52,19 @@ class Signals(smddp_test.TestCase):
         plain = smddp_test.run("grep", "-E", "^Sig(Blk|Ign|Cgt)", "/proc/self/status")
         self.assertEqual(result.stdout, plain.stdout)
 
+    def test_interrupted_calls(self):
+        library = smddp_test.preload("interrupt")
+        if not library:
+            self.skipTest(smddp_test.NO_PRELOAD)
+        for every in ("2", "5"):
+            env = smddp_test.environment(LD_PRELOAD=library, SMDDP_TEST_INTERRUPT=every)
+            with self.subTest(every=every):
+                result = smddp_test.smddprun("-n", "3", "sh", "-c", "seq 1 5000", env=env)
+                self.assert_status(result, 0)
+                self.assertEqual(len([line for line in result.stdout.splitlines() if b"interrupted" not in line]), 15000)
+                self.assert_status(smddp_test.smddprun("-n", "2", "sh", "-c", "exit 7", env=env), 7)
+                self.assert_status(smddp_test.smddprun("-n", "2", "/nonexistent", env=env), 127)
+
     def test_second_and_third_interrupt(self):
         deaf = f"trap '' INT TERM; {LOOP}"
         job = self.job(deaf, options=("--grace", "0.5"))

@@ -1,8 +1,9 @@
-// A file descriptor with one owner.
+// A file descriptor with one owner, and calls on it that no signal ends.
 #pragma once
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace smddprun {
@@ -28,5 +29,14 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+// A system call, made again while a signal interrupts it.
+template <class Call>
+auto uninterrupted(Call call) {
+  for (;;) {
+    const auto result = call();
+    if (result >= 0 || errno != EINTR) return result;
+  }
+}
 
 }  // namespace smddprun

@@ -136,7 +136,7 @@ void Job::on_keeper() {
   Event event;
   ssize_t length;
   for (;;) {
-    length = recv(channel_.get(), &event, sizeof event, MSG_DONTWAIT);
+    length = uninterrupted([&] { return recv(channel_.get(), &event, sizeof event, MSG_DONTWAIT); });
     // The keeper ended before it had read the last command. The error comes once and before what it said: that must not be lost.
     if (length < 0 && errno == ECONNRESET) continue;
     if (length != sizeof event) break;
@@ -227,7 +227,7 @@ void Job::fail(int status, const std::string& sentence) {
 
 void Job::command(int signal, Command::Target target) {
   const Command packet{signal, target};
-  send(channel_.get(), &packet, sizeof packet, MSG_NOSIGNAL);
+  uninterrupted([&] { return send(channel_.get(), &packet, sizeof packet, MSG_NOSIGNAL); });
 }
 
 void Job::terminate() {

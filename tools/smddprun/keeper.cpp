@@ -31,7 +31,9 @@ class Keeper {
   };
 
   void watch(pid_t pid, int rank);
-  void report(Event event) { send(channel_.get(), &event, sizeof event, MSG_NOSIGNAL); }
+  void report(Event event) {
+    uninterrupted([&] { return send(channel_.get(), &event, sizeof event, MSG_NOSIGNAL); });
+  }
   void reap();
   void reap_rank(pid_t pid);
   bool reap_ranks_in_order();
@@ -67,7 +69,7 @@ void Keeper::start_ranks() {
   plan_.rank0_stdin.reset();
   plan_.streams.clear();
   ExecError error;
-  while (read(read_end.get(), &error, sizeof error) == sizeof error) report({Event::kExecFailed, error.rank, error.error});
+  while (uninterrupted([&] { return read(read_end.get(), &error, sizeof error); }) == sizeof error) report({Event::kExecFailed, error.rank, error.error});
 }
 
 void Keeper::watch(pid_t pid, int rank) {

@@ -41,10 +41,9 @@ ssize_t Sink::write_some() {
   if (socket_) return send(fd_, data, length, MSG_DONTWAIT | MSG_NOSIGNAL);
   // A pipe that polls writable takes PIPE_BUF bytes at once. O_NONBLOCK is no way: it would hold for all who share the stream.
   pollfd writable{fd_, POLLOUT, 0};
-  if (poll(&writable, 1, 0) == 0) {
-    errno = EAGAIN;
-    return -1;
-  }
+  const int ready = poll(&writable, 1, 0);
+  if (ready == 0) errno = EAGAIN;
+  if (ready <= 0) return -1;
   return write(fd_, data, regular_ ? length : std::min<size_t>(length, 4096));
 }
 

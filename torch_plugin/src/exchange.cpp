@@ -1,6 +1,7 @@
 // All-to-all, send, receive and the monitored barrier of ProcessGroupSmddp.
 #include "call.hpp"
 
+#include <ATen/MemoryOverlap.h>
 #include <torch/csrc/distributed/c10d/Utils.hpp>
 
 namespace torch_plugin {
@@ -50,6 +51,14 @@ void post_exchange(Call &call, const Tensors &to, const Tensors &from, int rank,
   at::Tensor(mine_from).copy_(mine_to.view(mine_from.sizes()));
 }
 
+// The input, or a copy of it where an output lies in the same memory: messages arrive while others are still to be sent.
+at::Tensor apart(const at::Tensor &input, const Tensors &outputs) {
+  for (const at::Tensor &output : outputs) {
+    if (at::get_overlap_status(input, output) != at::MemOverlapStatus::No) return input.clone();
+  }
+  return input;
+}
+
 // The parts of a contiguous tensor along its first dimension, as vectors.
 Tensors cut(const at::Tensor &tensor, const std::vector<int64_t> &splits, int size) {
   std::vector<size_t> lengths(size), offsets(size);
@@ -77,8 +86,8 @@ ProcessGroupSmddp::WorkPtr ProcessGroupSmddp::alltoall_base(at::Tensor &output, 
     TORCH_CHECK_VALUE(output.numel() == input.numel(), name, ": input has ", input.numel(), " elements, output ", output.numel());
   }
   Call call(*this, kAlltoallBase, {input}, {output}, options.timeout, options.asyncOp, even ? Call::kOrdered : Call::kUnordered);
-  const at::Tensor from = plain_input(input);
   const at::Tensor to = plain_output(output);
+  const at::Tensor from = even ? plain_input(input) : apart(plain_input(input), {to});
   call.hold(from);
   if (even) {
     const Elements all = elements_to_move(from);
@@ -103,8 +112,8 @@ ProcessGroupSmddp::WorkPtr ProcessGroupSmddp::alltoall(Tensors &outputs, Tensors
   for (const at::Tensor &output : outputs) check_writable(output, name);
   Call call(*this, kAlltoall, inputs, outputs, options.timeout, options.asyncOp, Call::kUnordered);
   Tensors from, to;
-  for (const at::Tensor &input : inputs) from.push_back(plain_input(input));
   for (const at::Tensor &output : outputs) to.push_back(plain_output(output));
+  for (const at::Tensor &input : inputs) from.push_back(apart(plain_input(input), to));
   post_exchange(call, from, to, rank_, next_tag());
   for (size_t i = 0; i < outputs.size(); ++i) call.copy_back(outputs[i], to[i]);
   return call.launch();

@@ -7,4 +7,4 @@
 #include <string.h>
 #include <sys/auxv.h>
 #undef RTLD_NEXT
-#pragma GCC poison RTLD_NEXT posix_fallocate pthread_setaffinity_np getauxval gnu_get_libc_version canonicalize_file_name
+#pragma GCC poison RTLD_NEXT posix_fallocate pthread_setaffinity_np getauxval
