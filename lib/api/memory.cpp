@@ -17,9 +17,11 @@ smddp_status_t smddp_alloc(smddp_comm_t comm, size_t bytes, void** pointer) {
     void* memory = node::Arena::allocate(group.arena(), group.local_rank(), bytes);
     if (!memory) {
       throw Error(SMDDP_ERR_RESOURCE,
-                  format("smddp_alloc: %zu bytes do not fit into the shared memory of rank %d: programs may have %llu bytes of it and have %llu; "
+                  format("smddp_alloc: %zu bytes do not fit into the shared memory of rank %d: programs may have %llu bytes of it and have %llu, "
+                         "the library has %llu; "
                          "SMDDP_HEAP_BYTES gives more", bytes, c.context->rank(), static_cast<unsigned long long>(group.heap().user_limit()),
-                         static_cast<unsigned long long>(group.heap().user_bytes())));
+                         static_cast<unsigned long long>(group.heap().user_bytes()),
+                         static_cast<unsigned long long>(group.heap().used_bytes() - group.heap().user_bytes())));
     }
     *pointer = memory;
   });

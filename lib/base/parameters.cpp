@@ -39,7 +39,7 @@ constexpr Parameter kTable[parameter::kEnd] = {
     {"SMDDP_EAGER_BYTES", Unit::kBytes, "65536", 112, 65536, "", true,
      "Largest contribution of a rank that travels with its entry; 32K at most with 3 or 4 ranks, 16K to 8, 8K beyond."},
     {"SMDDP_HEAP_BYTES", Unit::kBytes, "0", 0, int64_t{1} << 44, "", true,
-     "Shared address space of a rank, three quarters of it for smddp_alloc. 0: the machine's memory, rounded up to a power of two."},
+     "Shared address space of a rank, at least 64M, three quarters of it at most for smddp_alloc. 0: the machine's memory, rounded up to a power of two."},
     {"SMDDP_P2P_BUFFER_BYTES", Unit::kBytes, "268435456", 4096, int64_t{1} << 40, "", false,
      "Bytes that a rank's sends may have in flight before smddp_send waits for receivers."},
     {"SMDDP_PROGRESS_THREAD", Unit::kChoice, "on", 0, 0, "on|off", false,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <map>
 #include <new>
 #include <unordered_map>
@@ -33,6 +34,21 @@ uint64_t heap_begin(int ranks) {
   return (lines + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
+// A limit on the sizes of files is an error here, not the signal that would end the process.
+bool set_length(int fd, uint64_t bytes) {
+  sigset_t set, before;
+  sigemptyset(&set);
+  sigaddset(&set, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &set, &before);
+  const bool done = ftruncate(fd, static_cast<off_t>(bytes)) == 0;
+  const int error = errno;
+  const timespec none{0, 0};
+  if (!done && !sigismember(&before, SIGXFSZ)) sigtimedwait(&set, nullptr, &none);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return done;
+}
+
 }  // namespace
 
 UniqueFd Arena::create(int ranks, uint64_t heap_bytes) {
@@ -40,8 +56,9 @@ UniqueFd Arena::create(int ranks, uint64_t heap_bytes) {
   if (!fd) throw system_error("memfd_create", "while making the memory that the ranks of this node share");
   const uint64_t begin = heap_begin(ranks);
   const uint64_t bytes = begin + heap_bytes * static_cast<uint64_t>(ranks);
-  if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
-    throw system_error("ftruncate", format("to %llu bytes for %d ranks", static_cast<unsigned long long>(bytes), ranks));
+  if (!set_length(fd.get(), bytes)) {
+    throw system_error("ftruncate", format("to %llu bytes of shared address space for %d ranks; SMDDP_HEAP_BYTES makes it smaller, see also ulimit -f",
+                                           static_cast<unsigned long long>(bytes), ranks));
   }
   void* page = mmap(nullptr, sizeof(ArenaHeader), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (page == MAP_FAILED) throw system_error("mmap", "of the header of the shared memory");
@@ -159,8 +176,10 @@ void Arena::after_fork_in_child() {
   new (&all.mutex) std::recursive_mutex;  // it belonged to a thread of the parent, which the child's thread is not
   for (const auto& entry : all.by_address) {
     const std::shared_ptr<Arena> arena = entry.second.lock();
-    if (!arena) continue;
-    mmap(arena->base_, arena->bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, arena->fd_.get(), 0);
+    if (!arena || arena->is_private_) continue;  // a grandchild has what its parent wrote, as after any fork
+    arena->is_private_ = mmap(arena->base_, arena->bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, arena->fd_.get(), 0) !=
+                         MAP_FAILED;
+    if (!arena->is_private_) mprotect(arena->base_, arena->bytes_, PROT_READ);
   }
 }
 

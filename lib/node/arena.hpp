@@ -60,6 +60,7 @@ class Arena {
  private:
   UniqueFd fd_;
   const pid_t owner_;
+  bool is_private_ = false;  // in a forked child
   unsigned char* base_;
   size_t bytes_;
   uint64_t heap_begin_;

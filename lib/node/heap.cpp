@@ -18,6 +18,7 @@ uint64_t Heap::allocate(uint64_t bytes, Use use) {
     free_.erase(it);
     if (rest) free_[offset + size] = rest;
     used_[offset] = {size, use};
+    used_bytes_ += size;
     if (use == Use::kUser) user_bytes_ += size;
     return offset;
   }
@@ -36,6 +37,7 @@ uint64_t Heap::free(uint64_t offset) {
   if (it == used_.end()) return 0;
   const uint64_t size = it->second.bytes;
   if (it->second.use == Use::kUser) user_bytes_ -= size;
+  used_bytes_ -= size;
   used_.erase(it);
   auto next = free_.emplace(offset, size).first;
   const auto after = std::next(next);
@@ -51,6 +53,11 @@ uint64_t Heap::free(uint64_t offset) {
     }
   }
   return size;
+}
+
+uint64_t Heap::used_bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return used_bytes_;
 }
 
 uint64_t Heap::user_bytes() const {

@@ -24,7 +24,8 @@ class Heap {
   // Frees the block; returns its size, 0 if there is none at this offset.
   uint64_t free(uint64_t offset);
 
-  // Of users: what they have, and what they may have.
+  // What is in use; of users: what they have, and what they may have.
+  uint64_t used_bytes() const;
   uint64_t user_bytes() const;
   uint64_t user_limit() const { return bytes_ / 4 * 3; }
 
@@ -38,7 +39,7 @@ class Heap {
   mutable std::mutex mutex_;
   std::map<uint64_t, uint64_t> free_;  // offset → bytes, never adjacent
   std::map<uint64_t, Block> used_;
-  uint64_t user_bytes_ = 0;
+  uint64_t used_bytes_ = 0, user_bytes_ = 0;
 };
 
 }  // namespace smddp::node

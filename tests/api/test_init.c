@@ -266,6 +266,13 @@ static void test_port_in_use(void **state) {
   close(fd);
 }
 
+static bool grandchild_sees(const double *block, double value) {
+  const pid_t child = fork();
+  if (child == 0) _exit(*block == value ? 0 : 1);
+  int status = -1;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 /* A forked child has no context, and its parent does not notice what it does. */
 static void fork_children(rank_t *rank) {
   double value = 1;
@@ -288,7 +295,8 @@ static void fork_children(rank_t *rank) {
           smddp_comm_rank(rank->world, &number) == SMDDP_ERR_INVALID_USAGE &&
           smddp_alloc(rank->world, 100, &pointer) == SMDDP_ERR_INVALID_USAGE &&
           smddp_comm_world(&world) == SMDDP_ERR_INVALID_USAGE && smddp_finalize(rank->world) == SMDDP_ERR_INVALID_USAGE &&
-          *block == 7 && (*block = 8) && smddp_free(block) == SMDDP_SUCCESS; /* its own copy; nothing is given back */
+          *block == 7 && (*block = 8) && grandchild_sees(block, 8) &&
+          smddp_free(block) == SMDDP_SUCCESS; /* its own copy; nothing is given back */
       _exit(refused ? 0 : 1);
     }
     int status = -1;

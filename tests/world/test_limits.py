@@ -33,6 +33,13 @@ class Limits(rank_job.TestCase):
         made = int(job.lines(0)[0].split()[1])
         self.assertLess(made, 5000)
 
+    def test_limit_of_file_sizes(self):
+        # Memory without a name has a length as files have: a limit is an error in words on both ranks and no signal.
+        with Job(2, program("rounds"), "1", wrap=limited("ulimit -f 100")) as job:
+            self.assertEqual(job.wait(30), {0: 1, 1: 1}, job.report())
+            self.assertIn(b"ulimit -f", job.errors[0])
+            self.assertIn(b"ulimit -f", job.errors[1])
+
     def test_contexts(self):
         grows = 0 if os.environ.get("SMDDP_SANITIZER") else 1024
         for size in (1, 2, 3):
