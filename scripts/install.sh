@@ -2,9 +2,9 @@
 # What a working copy needs and how it gets there: Debian packages by groups, Python packages into a virtual environment.
 # Sourced by dev. Nothing is fetched when everything is there.
 
-packages_build=(cmake g++ libcli11-dev libhwloc-dev libhwy-dev ninja-build nlohmann-json3-dev pkg-config python3 python3-dev
-  python3-venv)
-packages_test=(binutils iproute2 libcmocka-dev mandoc musl-tools util-linux)
+packages_build=(cmake g++ libcli11-dev libfabric-dev libhwloc-dev libhwy-dev libpmix-dev ninja-build nlohmann-json3-dev pkg-config python3
+  python3-dev python3-venv)
+packages_test=(binutils iproute2 libcmocka-dev mandoc munge musl-tools slurm-wlm util-linux)
 packages_demo=(dataset-fashion-mnist)
 
 say() { printf '== %s\n' "$*"; }
@@ -62,4 +62,9 @@ install_python() {
     "$venv/bin/python" -m pip install --disable-pip-version-check -r "$needs"
     "$venv/bin/python" -m pip install --disable-pip-version-check --no-deps -r "$alone"
   ) 9>"$venv/.lock" || fail "could not install the Python packages of scripts/requirements*.txt into $venv"
+}
+
+# install_launchers: the MPI libraries by whose launchers tests start ranks, into the cache folder; without one its tests are skipped.
+install_launchers() {
+  python3 -B tests/bench/peers/install.py mpich openmpi impi || say "the tests of some MPI launchers will be skipped"
 }

@@ -181,6 +181,17 @@ typedef enum smddp_info_kind {
 
 typedef enum smddp_info_format { SMDDP_FORMAT_TEXT = 0, SMDDP_FORMAT_JSON = 1 } smddp_info_format_t;
 
+/* The schedule that smddp_schedule_describe describes: what one rank does in a collective, by some algorithm, for ranks on some nodes. */
+typedef struct smddp_schedule_query {
+  size_t struct_size;
+  const char *collective; /* "allreduce", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall", "gather", "scatter", "barrier" */
+  const char *algorithm;  /* such as "sharded"; NULL: the error names those that there are */
+  const char *nodes;      /* ranks of each node, such as "2+2+1"; NULL: each rank on a node of its own */
+  int ranks;              /* 1 … 1024; 0: as nodes says */
+  int rank;               /* whose schedule, 0 … ranks − 1 */
+  int root;               /* of collectives with a root, 0 … ranks − 1 */
+} smddp_schedule_query_t;
+
 /* Gives a public struct its size and zero, that is the default, everywhere else: smddp_init_options_t o = SMDDP_INIT_STRUCT(o); */
 #ifdef __cplusplus
 #define SMDDP_INIT_STRUCT(variable) {sizeof(variable)}
@@ -214,6 +225,11 @@ SMDDP_EXPORT const char *smddp_op_name(smddp_op_t op);
  * INVALID_ARGUMENT, SYSTEM if the topology cannot be read. smddp_info(3) */
 SMDDP_EXPORT smddp_status_t smddp_info(smddp_info_kind_t kind, smddp_info_format_t format, char *buffer, size_t capacity,
                                        size_t *length);
+
+/* Describes a schedule; needs no job. query: what. format, buffer, capacity and length: as smddp_info. Any thread. Errors:
+ * INVALID_ARGUMENT, which names the value and what it may be. smddp_schedule_describe(3) */
+SMDDP_EXPORT smddp_status_t smddp_schedule_describe(const smddp_schedule_query_t *query, smddp_info_format_t format, char *buffer,
+                                                    size_t capacity, size_t *length);
 
 /* ---- Start and stop ----------------------------------------------------------------------------------------------------- */
 

@@ -81,11 +81,11 @@ smddp_status_t smddp_comm_size(smddp_comm_t comm, int* size) { return number("sm
 
 // All ranks are on one node.
 smddp_status_t smddp_comm_local_rank(smddp_comm_t comm, int* local_rank) {
-  return number("smddp_comm_local_rank", "local_rank", comm, local_rank, &smddp_comm::rank);
+  return number("smddp_comm_local_rank", "local_rank", comm, local_rank, &smddp_comm::local_rank);
 }
 
 smddp_status_t smddp_comm_local_size(smddp_comm_t comm, int* local_size) {
-  return number("smddp_comm_local_size", "local_size", comm, local_size, &smddp_comm::size);
+  return number("smddp_comm_local_size", "local_size", comm, local_size, &smddp_comm::local_size);
 }
 
 smddp_status_t smddp_comm_split(smddp_comm_t comm, int color, int key, const smddp_comm_options_t* options, smddp_comm_t* new_comm) {
@@ -126,7 +126,7 @@ smddp_status_t smddp_comm_free(smddp_comm_t comm) {
 smddp_status_t smddp_comm_abort(smddp_comm_t comm, const char* reason) {
   return guard([&] {
     smddp_comm& c = checked(comm, "smddp_comm_abort");
-    c.board->fail(SMDDP_ERR_ABORTED, format("rank %d aborted comm '%s'%s%.200s", c.board->global_rank(c.rank()), c.board->name.c_str(),
+    c.queue->fail(SMDDP_ERR_ABORTED, format("rank %d aborted comm '%s'%s%.200s", c.world_ranks[static_cast<size_t>(c.rank())], c.board->name.c_str(),
                                             reason && *reason ? ": " : "", reason ? reason : ""));
   });
 }
@@ -135,7 +135,7 @@ smddp_status_t smddp_comm_status(smddp_comm_t comm) {
   return guard([&]() -> Status {
     const smddp_comm& c = checked(comm, "smddp_comm_status");
     if (c.board->failed()) return c.board->failure(nullptr);
-    const std::string who = c.context->group().departed(c.board->members());
+    const std::string who = core::departed(c);
     if (!who.empty()) return {SMDDP_ERR_PEER_GONE, who + smddp::format(", a member of comm '%s'", c.board->name.c_str())};
     return {};
   });
@@ -179,7 +179,7 @@ smddp_status_t smddp_comm_transport(smddp_comm_t comm, int peer, const char** tr
     if (peer < 0 || peer >= c.size()) {
       throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("smddp_comm_transport: peer %d is not in 0 … %d of comm '%s'", peer, c.size() - 1, c.board->name.c_str()));
     }
-    output(transport, "transport", "smddp_comm_transport") = peer == c.rank() ? "self" : "shared memory";
+    output(transport, "transport", "smddp_comm_transport") = core::transport_name(c, peer);
   });
 }
 

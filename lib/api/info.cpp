@@ -11,9 +11,6 @@
 namespace smddp::api {
 namespace {
 
-// Environment values need not be UTF-8: what is not is replaced.
-std::string rendered(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
 std::string described(smddp_info_kind_t kind, smddp_info_format_t format) {
   const bool text = format == SMDDP_FORMAT_TEXT;
   switch (kind) {
@@ -26,6 +23,26 @@ std::string described(smddp_info_kind_t kind, smddp_info_format_t format) {
 }
 
 }  // namespace
+
+// Environment values need not be UTF-8: what is not is replaced.
+std::string rendered(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+void check_output(const char* function, smddp_info_format_t user_format, const char* buffer, size_t capacity) {
+  const int chosen = unchecked(user_format);
+  if (chosen != SMDDP_FORMAT_TEXT && chosen != SMDDP_FORMAT_JSON) {
+    throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("%s: format %d is neither 0 nor 1", function, chosen));
+  }
+  if (!buffer && capacity > 0) throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("%s: buffer is NULL but capacity is %zu", function, capacity));
+}
+
+void copy_out(const std::string& text, char* buffer, size_t capacity, size_t* length) {
+  if (capacity > 0) {
+    const size_t bytes = std::min(text.size(), capacity - 1);
+    std::memcpy(buffer, text.data(), bytes);
+    buffer[bytes] = '\0';
+  }
+  if (length) *length = text.size();
+}
 
 std::string field(const std::string& label, const std::string& value) {
   constexpr size_t kColumn = 14, kWidth = 100;
@@ -52,19 +69,7 @@ std::string field(const std::string& label, const std::string& value) {
 
 extern "C" smddp_status_t smddp_info(smddp_info_kind_t user_kind, smddp_info_format_t user_format, char* buffer, size_t capacity, size_t* length) {
   return smddp::api::guard([&] {
-    const int format = smddp::api::unchecked(user_format);
-    if (format != SMDDP_FORMAT_TEXT && format != SMDDP_FORMAT_JSON) {
-      throw smddp::Error(SMDDP_ERR_INVALID_ARGUMENT, smddp::format("smddp_info: format %d is neither 0 nor 1", format));
-    }
-    if (!buffer && capacity > 0) {
-      throw smddp::Error(SMDDP_ERR_INVALID_ARGUMENT, smddp::format("smddp_info: buffer is NULL but capacity is %zu", capacity));
-    }
-    const std::string text = smddp::api::described(smddp::api::unchecked(user_kind), user_format);
-    if (capacity > 0) {
-      const size_t bytes = std::min(text.size(), capacity - 1);
-      std::memcpy(buffer, text.data(), bytes);
-      buffer[bytes] = '\0';
-    }
-    if (length) *length = text.size();
+    smddp::api::check_output("smddp_info", user_format, buffer, capacity);
+    smddp::api::copy_out(smddp::api::described(smddp::api::unchecked(user_kind), user_format), buffer, capacity, length);
   });
 }

@@ -1,6 +1,8 @@
 // The kinds of smddp_info as data, and as text for people. None of them fails for a bad environment: the error is part of the answer.
 #pragma once
 
+#include <smddp/smddp.h>
+
 #include <nlohmann/json.hpp>
 
 #include <string>
@@ -20,5 +22,12 @@ std::string launcher_text(const Json& launcher);
 
 // "label  value" with the values in one column, wrapped at 100 characters; the value's further lines are indented to that column.
 std::string field(const std::string& label, const std::string& value);
+
+// JSON as text.
+std::string rendered(const Json& json);
+
+// The arguments that a text goes to: throws for what they cannot be; then copies as much as fits.
+void check_output(const char* function, smddp_info_format_t format, const char* buffer, size_t capacity);
+void copy_out(const std::string& text, char* buffer, size_t capacity, size_t* length);
 
 }  // namespace smddp::api

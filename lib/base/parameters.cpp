@@ -22,7 +22,8 @@ constexpr Parameter kTable[parameter::kEnd] = {
     {"SMDDP_JOB_ID", Unit::kText, "", 0, 0, "", false,
      "Tells apart jobs that meet at one port. Set by smddprun; else made of TORCHELASTIC_RUN_ID, restart count and MASTER_PORT."},
     {"SMDDP_BOOTSTRAP_INTERFACE", Unit::kText, "", 0, 0, "", false,
-     "Network interface whose address a unique id carries. Empty: the first that is up and not a container bridge."},
+     "Interface whose address a unique id carries: names or their beginnings, with commas; ^ before them excludes. Empty: the first one up "
+     "that is no container bridge."},
     {"SMDDP_NODE_ID", Unit::kText, "", 0, 0, "", false,
      "Ranks with equal ids share memory. Empty: boot id and network namespace."},
     {"SMDDP_TIMEOUT_MS", Unit::kMilliseconds, "1800000", 1, kMax, "", false,
@@ -44,6 +45,8 @@ constexpr Parameter kTable[parameter::kEnd] = {
      "Bytes that a rank's sends may have in flight before smddp_send waits for receivers."},
     {"SMDDP_PROGRESS_THREAD", Unit::kChoice, "on", 0, 0, "on|off", false,
      "Whether a thread of the library moves asynchronous operations while the program computes."},
+    {"SMDDP_OFI_PROVIDER", Unit::kText, "", 0, 0, "", true,
+     "libfabric provider between nodes, as fi_info(1) names it. Empty: chosen by capability and measurement."},
 };
 
 const char* value_of(const Parameter& parameter) {

@@ -37,6 +37,7 @@ enum Id : int {
   kHeap,
   kP2pBuffer,
   kProgress,
+  kOfiProvider,
   kEnd
 };
 }  // namespace parameter

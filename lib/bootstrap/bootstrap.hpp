@@ -15,11 +15,15 @@
 
 namespace smddp::bootstrap {
 
+// Through what the launcher's processes can tell each other where rank 0 is.
+enum class Exchange : uint8_t { kNone, kPmi, kPmix };
+
 // Who this process is and where the ranks meet.
 struct Placement {
   int rank = 0;
   int size = 1;
-  std::string address;  // of rank 0; empty only if size is 1
+  Exchange exchange = Exchange::kNone;  // else address, port and listener come when the ranks meet
+  std::string address;  // of rank 0; empty if size is 1
   int port = 0;         // first port to try
   int port_count = 1;   // rank 0 takes the first free one of port … port + port_count − 1; the others ask each
   std::string job_id;
@@ -47,6 +51,13 @@ struct Meeting {
   // rank 0: by rank, to every other (its own entry empty); others: [0] to rank 0. Silent unless a rank fails: its end is that rank's end.
   std::vector<UniqueFd> connections;
 };
+
+// All-gather of one text a rank over the connections of a meeting that is complete. Throws PEER_GONE (names who failed), TIMEOUT.
+std::vector<std::string> gather_texts(const Meeting& meeting, int rank, const std::string& own, int64_t deadline);
+
+// The numeric address at which other hosts reach this rank: its own end of a connection of the meeting with a rank of another node, or
+// that of a rank of its own node. Collective, as gather_texts.
+std::string reachable_address(const Meeting& meeting, int rank, int64_t deadline);
 
 // Between meeting and sharing memory: one sentence to all connections, before they close.
 void tell_failure(const Meeting& meeting, const std::string& sentence);

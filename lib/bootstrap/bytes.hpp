@@ -1,4 +1,4 @@
-// Little-endian encoding of numbers and texts. Invariant: a reader never looks beyond its input and stays failed once it has failed,
+// Little-endian encoding of numbers and texts, and bytes as text. Invariant: a reader never looks beyond its input and stays failed once it has failed,
 // so that a decoder may read all its fields and ask once.
 #pragma once
 
@@ -74,6 +74,28 @@ inline uint64_t checksum(std::string_view bytes) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char byte : bytes) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3u;
   return hash;
+}
+
+inline std::string hex(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes) {
+    text += kDigits[static_cast<uint8_t>(byte) >> 4];
+    text += kDigits[static_cast<uint8_t>(byte) & 15];
+  }
+  return text;
+}
+
+// "" for a text that hex has not written.
+inline std::string unhex(std::string_view text) {
+  const auto value = [](char digit) { return digit >= '0' && digit <= '9' ? digit - '0' : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1; };
+  std::string bytes;
+  for (size_t i = 0; i < text.size(); i += 2) {
+    const int high = value(text[i]), low = i + 1 < text.size() ? value(text[i + 1]) : -1;
+    if (high < 0 || low < 0) return "";
+    bytes += static_cast<char>(high * 16 + low);
+  }
+  return bytes;
 }
 
 }  // namespace smddp::bootstrap

@@ -1,36 +1,34 @@
-// The end of a meeting's connections. Invariant: nothing is sent on them but one sentence, by a rank that gives up.
+// The end of a meeting's connections: the sentence of a rank that gives up.
 #include "base/clock.hpp"
 #include "bootstrap/bootstrap.hpp"
+#include "bootstrap/frame.hpp"
 #include "bootstrap/socket.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <cerrno>
 
 namespace smddp::bootstrap {
 
 void tell_failure(const Meeting& meeting, const std::string& sentence) {
+  const std::string last = encode(Verdict{Reason::kFailed, SMDDP_ERR_PEER_GONE, sentence});
   for (const UniqueFd& connection : meeting.connections) {
     // It fits into any socket's buffer; whoever has gone needs it no more.
-    if (connection) (void)send(connection.get(), sentence.data(), sentence.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (connection) (void)send(connection.get(), last.data(), last.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
 }
 
 std::optional<std::string> heard_failure(int connection, int wait_ms) {
-  std::string sentence;
+  FrameReader reader(kMaxReplyBody);
   const int64_t deadline = deadline_after_ms(wait_ms);
   for (;;) {
-    char text[512];
-    const ssize_t got = recv(connection, text, sizeof(text), MSG_DONTWAIT);
-    if (got > 0) {
-      sentence.append(text, static_cast<size_t>(got));
-      continue;
+    const FrameReader::State state = reader.read(connection);
+    if (state == FrameReader::State::kMore) {
+      if (wait_for(connection, POLLIN, deadline)) continue;
+      return std::nullopt;
     }
-    if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) return sentence;
-    if (wait_for(connection, POLLIN, deadline)) continue;
-    if (!sentence.empty()) return sentence;
-    return std::nullopt;
+    Verdict verdict;
+    return state == FrameReader::State::kComplete && decode(reader.body(), verdict) ? verdict.text : std::string();
   }
 }
 

@@ -8,18 +8,6 @@ namespace {
 
 constexpr char kMagic[] = {'S', 'M', 'D', 'D', 'P', '-', 'B', '\n'};
 
-std::string frame(Kind kind, std::string body) {
-  ByteWriter writer;
-  writer.raw(kMagic, sizeof(kMagic));
-  writer.number(kFrameVersion);
-  writer.number(static_cast<uint16_t>(kind));
-  writer.number(static_cast<uint32_t>(body.size()));
-  std::string bytes = writer.take();
-  writer.raw(bytes.data(), bytes.size());
-  writer.number(checksum(bytes) ^ checksum(body));
-  return writer.take() + body;
-}
-
 void write_member(ByteWriter& writer, const Member& member) {
   writer.number(member.pid);
   writer.text(member.node);
@@ -35,6 +23,18 @@ void read_member(ByteReader& reader, Member& member) {
 }
 
 }  // namespace
+
+std::string frame(Kind kind, std::string body) {
+  ByteWriter writer;
+  writer.raw(kMagic, sizeof(kMagic));
+  writer.number(kFrameVersion);
+  writer.number(static_cast<uint16_t>(kind));
+  writer.number(static_cast<uint32_t>(body.size()));
+  std::string bytes = writer.take();
+  writer.raw(bytes.data(), bytes.size());
+  writer.number(checksum(bytes) ^ checksum(body));
+  return writer.take() + body;
+}
 
 std::string encode(const Hello& hello) {
   ByteWriter writer;

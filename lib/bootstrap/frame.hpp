@@ -6,6 +6,8 @@
 //                    <-        Accepted, at once            or Verdict
 //   kConfirmed, one byte  ->   now this rank counts as one that has come: it will not give up before its deadline
 //                    <-        Table, when all have come    or Verdict, at the deadline
+//
+// Afterwards a Text of each rank and the Texts of all (gather_texts), notices of the control plane, or a Verdict from a rank that fails.
 #pragma once
 
 #include "bootstrap/bootstrap.hpp"
@@ -26,7 +28,7 @@ constexpr size_t kMaxReplyBody = 8192;
 
 constexpr char kConfirmed = 0x06;
 
-enum class Kind : uint16_t { kNone = 0, kHello = 1, kAccepted = 2, kVerdict = 3, kTable = 4 };
+enum class Kind : uint16_t { kNone = 0, kHello = 1, kAccepted = 2, kVerdict = 3, kTable = 4, kText = 5, kTexts = 6, kNotice = 7 };
 
 struct Hello {
   uint64_t token = 0;  // random, of this call of meet(): tells a client that comes again from another one with its rank
@@ -52,6 +54,9 @@ struct Verdict {
   smddp_status_t code = SMDDP_ERR_BOOTSTRAP;
   std::string text;
 };
+
+// A whole frame around a body.
+std::string frame(Kind kind, std::string body);
 
 std::string encode(const Hello& hello);
 std::string encode(const Accepted& accepted);

@@ -8,8 +8,10 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 namespace smddp::bootstrap {
 namespace {
@@ -28,12 +30,46 @@ bool is_link_local(const sockaddr* address) {
   return IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
 }
 
+// SMDDP_BOOTSTRAP_INTERFACE.
+class Wanted {
+ public:
+  explicit Wanted(const std::string& text) : excludes_(text[0] == '^') {
+    for (size_t begin = excludes_; begin < text.size();) {
+      const size_t end = std::min(text.find(',', begin), text.size());
+      if (end > begin) words_.push_back({text.substr(begin, end - begin), false});
+      begin = end + 1;
+    }
+  }
+
+  bool is_anything() const { return words_.empty(); }
+
+  // A word that is a name stands for this one alone: eth1 is not eth10 where both are there.
+  void look_at(const std::string& name) {
+    for (Word& word : words_) word.is_name |= word.text == name;
+  }
+
+  bool allows(const std::string& name) const {
+    const bool found = std::any_of(words_.begin(), words_.end(), [&](const Word& word) {
+      return word.is_name ? name == word.text : name.rfind(word.text, 0) == 0;
+    });
+    return is_anything() || found != excludes_;
+  }
+
+ private:
+  struct Word {
+    std::string text;
+    bool is_name;
+  };
+  bool excludes_;
+  std::vector<Word> words_;
+};
+
 // Lower is better; −1 for an address that cannot be used.
-int cost(const ifaddrs& entry, const std::string& wanted) {
+int cost(const ifaddrs& entry, const Wanted& wanted) {
   if (!entry.ifa_addr || !(entry.ifa_flags & IFF_UP)) return -1;
   const int family = entry.ifa_addr->sa_family;
   if ((family != AF_INET && family != AF_INET6) || is_link_local(entry.ifa_addr)) return -1;
-  if (!wanted.empty() && wanted != entry.ifa_name) return -1;
+  if (!wanted.allows(entry.ifa_name)) return -1;
   int cost = family == AF_INET6;
   if (is_bridge_name(entry.ifa_name) || !(entry.ifa_flags & IFF_RUNNING)) cost += 2;
   if (entry.ifa_flags & IFF_LOOPBACK) cost += 4;
@@ -50,12 +86,14 @@ Address copy_of(const sockaddr* from) {
 }  // namespace
 
 Address reachable_address() {
-  const std::string wanted = parameter_text(parameter::kInterface);
+  const std::string text = parameter_text(parameter::kInterface);
+  Wanted wanted(text);
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) list = nullptr;
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, [](ifaddrs* first) {
     if (first) freeifaddrs(first);
   });
+  for (const ifaddrs* entry = list; entry; entry = entry->ifa_next) wanted.look_at(entry->ifa_name);
   const ifaddrs* best = nullptr;
   std::string names;
   for (const ifaddrs* entry = list; entry; entry = entry->ifa_next) {
@@ -65,9 +103,9 @@ Address reachable_address() {
     if (its_cost >= 0 && (!best || its_cost < cost(*best, wanted))) best = entry;
   }
   if (best) return copy_of(best->ifa_addr);
-  if (!wanted.empty()) {
+  if (!wanted.is_anything()) {
     throw Error(SMDDP_ERR_INVALID_ARGUMENT,
-                format("SMDDP_BOOTSTRAP_INTERFACE='%s' is not an interface that is up and has an address; there are: %s", wanted.c_str(),
+                format("SMDDP_BOOTSTRAP_INTERFACE='%s' allows no interface that is up and has an address; there are: %s", text.c_str(),
                        names.c_str()));
   }
   Address loopback = wildcard(AF_INET, 0);

@@ -5,8 +5,8 @@
 
 namespace smddp::bootstrap {
 
-// Of SMDDP_BOOTSTRAP_INTERFACE if that is set (throws INVALID_ARGUMENT if it is not there); else of the first interface that is up and
-// no container bridge, IPv4 before IPv6, never link-local; else of any other that is up; else 127.0.0.1 or ::1.
+// Of those that SMDDP_BOOTSTRAP_INTERFACE allows (throws INVALID_ARGUMENT if there is none), the address of the first that is up and no
+// container bridge, IPv4 before IPv6, never link-local; else of any other that is up; else 127.0.0.1 or ::1.
 Address reachable_address();
 
 }  // namespace smddp::bootstrap

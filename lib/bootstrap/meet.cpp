@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/client.hpp"
+#include "bootstrap/exchange.hpp"
 #include "bootstrap/random.hpp"
 #include "bootstrap/root.hpp"
 
@@ -18,6 +19,7 @@ void check_length(const char* what, const std::string& text, size_t most) {
 }  // namespace
 
 Meeting meet(Placement& placement, const Member& self, uint32_t protocol, const std::string& parameters, int64_t deadline) {
+  if (placement.exchange != Exchange::kNone) exchange_place(placement, deadline);
   check_length("job id", placement.job_id, kMaxJobId);
   check_length("node id", self.node, kMaxNode);
   check_length("host name", self.host, kMaxHost);

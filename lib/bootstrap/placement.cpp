@@ -4,6 +4,7 @@
 #include "base/parameters.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/launchers.hpp"
+#include "bootstrap/slurm.hpp"
 #include "bootstrap/socket.hpp"
 #include "bootstrap/unique_id.hpp"
 
@@ -11,11 +12,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 
 namespace smddp::bootstrap {
 namespace {
-
-constexpr int kPortsBesideStore = 8;
 
 Error invalid(const std::string& text) { return Error(SMDDP_ERR_INVALID_ARGUMENT, text); }
 
@@ -46,13 +46,17 @@ Error missing(const Placement& placement, const Launched& launcher, const char* 
     return invalid(format("WORLD_SIZE=%d is set, but neither %s nor %s says where the ranks meet", placement.size, master, ours));
   }
   return Error(SMDDP_ERR_UNSUPPORTED,
-               format("%s gives rank %d of %d, but this version does not ask it where rank 0 is: set MASTER_ADDR and MASTER_PORT "
-                      "to host and port of rank 0 on all ranks",
+               format("%s gives rank %d of %d, but no way to ask where rank 0 is: set MASTER_ADDR and MASTER_PORT to host and port of "
+                      "rank 0 on all ranks",
                       placement.origin.c_str(), placement.rank, placement.size));
 }
 
 void note_parameter(parameter::Id id, Placement& placement) {
   placement.notes.push_back(format("%s=%s", parameter_at(id).name, parameter_text(id).c_str()));
+}
+
+bool address_is_given(const smddp_init_options_t* options) {
+  return (options && options->address) || parameter_is_set(parameter::kAddress) || std::getenv("MASTER_ADDR");
 }
 
 // Whether the address came from the options.
@@ -65,6 +69,10 @@ bool take_address(const smddp_init_options_t* options, Placement& placement, con
   if (parameter_is_set(parameter::kAddress)) {
     placement.address = parameter_text(parameter::kAddress);
     note_parameter(parameter::kAddress, placement);
+    return false;
+  }
+  if (!launcher.host.empty() && !std::getenv("MASTER_ADDR")) {
+    placement.address = launcher.host;
     return false;
   }
   const char* master = read_variable("MASTER_ADDR", placement.notes);
@@ -87,12 +95,17 @@ bool take_port(const smddp_init_options_t* options, Placement& placement, const 
     note_parameter(parameter::kPort, placement);
     if (placement.port != 0) return false;
   }
+  if (!launcher.host.empty() && placement.address == launcher.host && !std::getenv("MASTER_ADDR")) {
+    placement.port = launcher.port;
+    placement.port_count = launcher.port_count;
+    return false;
+  }
   const char* master = read_variable("MASTER_PORT", placement.notes);
   if (!master) throw missing(placement, launcher, "port", "SMDDP_BOOTSTRAP_PORT", "MASTER_PORT");
-  placement.port = integer_variable("MASTER_PORT", master, 1, 65535);
+  placement.port = static_cast<int>(integer_variable("MASTER_PORT", master, 1, 65535));
   if (!store_holds_master_port()) return false;
   placement.notes.push_back("TORCHELASTIC_RUN_ID is set: its store has MASTER_PORT, the ranks meet above it");
-  placement.port_count = std::min(kPortsBesideStore, 65535 - placement.port);
+  placement.port_count = std::min(kPortsToTry, 65535 - placement.port);
   if (placement.port_count == 0) throw invalid("MASTER_PORT=65535 leaves no port above it to meet at: set SMDDP_BOOTSTRAP_PORT");
   ++placement.port;
   return false;
@@ -140,6 +153,10 @@ Placement placement(const smddp_init_options_t* options) {
   }
   take_job_id(options, placement, launcher);
   if (placement.size == 1) return placement;
+  if (launcher.exchange != Exchange::kNone && !address_is_given(options)) {
+    placement.exchange = launcher.exchange;
+    return placement;
+  }
   const bool own_address = take_address(options, placement, launcher);
   const bool own_port = take_port(options, placement, launcher);
   if (placement.rank == 0 && !own_address && !own_port) take_listener(placement);

@@ -146,6 +146,7 @@ class Root {
     if (found == connections_.end()) return;
     Connection& connection = found->second;
     if (connection.writer.write(connection.fd.get()) == FrameWriter::State::kBroken) return drop(id);
+    if (ended_) return update(id, connection);  // what a quick rank says already belongs to what follows the meeting
     if (connection.state == State::kGreeting) {
       switch (connection.reader.read(connection.fd.get())) {
         case FrameReader::State::kMore: break;
@@ -165,9 +166,10 @@ class Root {
 
   void update(uint64_t id, Connection& connection) {
     const bool output = !connection.writer.done();
-    if (output == connection.watched_for_output) return;
+    if (output == connection.watched_for_output && !ended_) return;
     connection.watched_for_output = output;
-    watch(EPOLL_CTL_MOD, connection.fd.get(), id, output ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    const uint32_t events = (ended_ ? 0u : uint32_t{EPOLLIN}) | (output ? uint32_t{EPOLLOUT} : 0u);
+    watch(EPOLL_CTL_MOD, connection.fd.get(), id, events);
   }
 
   void send(uint64_t id, Connection& connection, Frame frame) {

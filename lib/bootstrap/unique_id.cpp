@@ -91,12 +91,6 @@ std::string address_text(const Fields& fields) {
   return text;
 }
 
-std::string hex(const Nonce& nonce) {
-  std::string text;
-  for (const uint8_t byte : nonce) text += format("%02x", byte);
-  return text;
-}
-
 UniqueFd take_listener(const Fields& fields) {
   const std::lock_guard lock(g_mutex);
   const auto found = g_listeners.find(fields.nonce);
@@ -143,7 +137,7 @@ void use_unique_id(const smddp_unique_id_t& id, Placement& placement) {
   const Fields fields = decode_id(id);
   placement.address = address_text(fields);
   placement.port = fields.port;
-  placement.job_id = "unique id " + hex(fields.nonce);
+  placement.job_id = "unique id " + hex({reinterpret_cast<const char*>(fields.nonce.data()), fields.nonce.size()});
   if (placement.rank == 0) placement.listener = take_listener(fields);
 }
 

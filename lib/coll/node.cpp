@@ -2,17 +2,10 @@
 
 namespace smddp::coll {
 
-Schedule node_schedule(Collective collective, int rank, int size) {
-  Schedule schedule;
-  schedule.collective = collective;
-  schedule.algorithm = "node";
-  schedule.rank = rank;
-  schedule.size = size;
-  ScheduleStep step;
-  step.node = NodeStep::kWhole;
-  step.source.buffer = Buffer::kSend;
-  schedule.steps.push_back(step);
-  return schedule;
+Schedule node_schedule(Collective collective, const Position& position) {
+  Builder builder(collective, "node", position);
+  builder.node(NodeStep::kWhole, kNothing, kNothing, 0, true);
+  return builder.schedule;
 }
 
 }  // namespace smddp::coll

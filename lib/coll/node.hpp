@@ -1,10 +1,10 @@
 // One step: the node group does the whole collective. For communicators whose ranks are all on one node.
 #pragma once
 
-#include "coll/schedule.hpp"
+#include "coll/builder.hpp"
 
 namespace smddp::coll {
 
-Schedule node_schedule(Collective collective, int rank, int size);
+Schedule node_schedule(Collective collective, const Position& position);
 
 }  // namespace smddp::coll

@@ -17,6 +17,7 @@ namespace smddp::control {
 namespace {
 
 constexpr uint64_t kStop = ~uint64_t{0};
+constexpr uint64_t kLinks = uint64_t{1} << 32;  // and on: links to other nodes
 
 UniqueFd open_pidfd(int64_t pid) {
   return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
@@ -24,8 +25,10 @@ UniqueFd open_pidfd(int64_t pid) {
 
 }  // namespace
 
-Monitor::Monitor(node::Group& group, std::vector<UniqueFd> connections, const std::vector<int64_t>& pids) : group_(group) {
-  if (group_.size() == 1) return;
+Monitor::Monitor(node::Group& group, std::vector<UniqueFd> connections, const std::vector<int64_t>& pids, std::unique_ptr<Links> links,
+                 Links::Handler handler)
+    : group_(group), links_(std::move(links)), handler_(std::move(handler)) {
+  if (group_.size() == 1 && !links_) return;
   epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) throw system_error("epoll_create1", "for the monitor thread");
   stop_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -44,6 +47,7 @@ Monitor::Monitor(node::Group& group, std::vector<UniqueFd> connections, const st
     if (fd) add(std::move(fd), static_cast<int>(r), false);
     else if (errno == ESRCH) group_.mark(static_cast<int>(r), node::RankState::kDead, node::DeathReason::kProcess);
   }
+  if (links_) links_->watch(epoll_.get(), kLinks);
   // All signals go to the program's own threads.
   sigset_t all, before;
   sigfillset(&all);
@@ -82,8 +86,10 @@ void Monitor::loop() {
     epoll_event events[16];
     const int count = epoll_wait(epoll_.get(), events, 16, -1);
     for (int i = 0; i < count; ++i) {
-      if (events[i].data.u64 == kStop) return;
-      handle(events[i].data.u64);
+      const uint64_t key = events[i].data.u64;
+      if (key == kStop) return;
+      if (key >= kLinks) links_->handle(static_cast<size_t>(key - kLinks), handler_);
+      else handle(static_cast<size_t>(key));
     }
   }
 }
@@ -97,6 +103,7 @@ void Monitor::stop() {
 
 void Monitor::abandon_in_child() {
   for (Watch& watch : watches_) watch.fd.reset();
+  if (links_) links_->abandon_in_child();
   epoll_.reset();
   stop_.reset();
   if (thread_.joinable()) thread_.detach();

@@ -1,6 +1,8 @@
 #include "core/comm.hpp"
 
+#include "coll/algorithms.hpp"
 #include "coll/node.hpp"
+#include "node/shape.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -29,14 +31,51 @@ smddp_comm* take_comm() {
   return comm;
 }
 
-smddp_comm* make_comm(const std::shared_ptr<Context>& context, uint64_t offset, std::vector<int> members, int rank, std::string name,
-                      int64_t timeout_ms, smddp_thread_mode_t mode) {
+struct Membership {
+  std::vector<int> world_ranks;    // by rank
+  int rank = 0;
+  uint64_t number = 0;
+  uint64_t board = 0;              // offset of the board of this node's members
+  int index = -1;                  // of this rank
+  std::vector<uint16_t> indices;   // by rank
+};
+
+smddp_comm* make_comm(const std::shared_ptr<Context>& context, Membership membership, std::string name, int64_t timeout_ms,
+                      smddp_thread_mode_t mode) {
   smddp_comm* comm = take_comm();
   comm->context = context;
-  comm->board = std::make_unique<node::Board>(context->group(), context->windows(), context->tuning(), offset, std::move(members),
-                                              rank);
+  comm->own_rank = membership.rank;
+  comm->number = membership.number;
+  comm->index = membership.index;
+  comm->nodes.clear();
+  std::vector<int> local;  // members of this node
+  std::vector<int> board_ranks;
+  int local_rank = 0;
+  bool one_node = true;
+  for (size_t r = 0; r < membership.world_ranks.size(); ++r) {
+    const int world_rank = membership.world_ranks[r];
+    comm->nodes.push_back(context->node_of(world_rank));
+    one_node = one_node && comm->nodes[r] == comm->nodes[0];
+    if (static_cast<int>(r) == membership.rank) local_rank = static_cast<int>(local.size());
+    const int here = context->local_rank_of(world_rank);
+    board_ranks.push_back(here >= 0 ? static_cast<int>(local.size()) : -1);
+    if (here >= 0) local.push_back(here);
+  }
+  comm->shape = coll::Shape::of_labels(comm->nodes);
+  if (!one_node) comm->selection = std::make_unique<coll::Selection>(comm->shape, coll::Network{});
+  comm->board = std::make_unique<node::Board>(context->group(), context->windows(), context->tuning(), membership.board, std::move(local),
+                                              local_rank);
   comm->board->name = name.substr(0, 63);
-  comm->queue = std::make_unique<engine::Queue>(*comm->board, context->p2p_buffer_bytes());
+  std::unique_ptr<engine::Route> route;
+  if (!one_node) {
+    route.reset(new engine::Route{*context->engine().wire(), membership.number, membership.world_ranks, membership.indices, std::move(board_ranks),
+                                  membership.rank, 0});
+  }
+  comm->queue = std::make_unique<engine::Queue>(*comm->board, context->p2p_buffer_bytes(), std::move(route));
+  if (!one_node) {
+    comm->queue->tell = [context = context.get(), number = membership.number](const Status& status) { context->tell_failure(number, status); };
+  }
+  comm->world_ranks = std::move(membership.world_ranks);
   comm->timeout_ms.store(timeout_ms);
   comm->threads.reset(mode);
   comm->children = 0;
@@ -45,11 +84,29 @@ smddp_comm* make_comm(const std::shared_ptr<Context>& context, uint64_t offset, 
   return comm;
 }
 
-const coll::Schedule& schedule_of(smddp_comm& comm, Collective collective) {
+bool is_half(const node::Call& call) {
+  return node::reduces(call.collective) && (call.dtype == SMDDP_FLOAT16 || call.dtype == SMDDP_BFLOAT16);
+}
+
+// Which algorithm, and in which segments: the same on all ranks.
+void choose_schedule(smddp_comm& comm, const node::Call& call, engine::Request& request) {
   const std::lock_guard<std::mutex> lock(comm.mutex);
-  auto& slot = comm.schedules[static_cast<size_t>(collective)];
-  if (!slot) slot = std::make_unique<coll::Schedule>(coll::node_schedule(collective, comm.rank(), comm.size()));
-  return *slot;
+  const coll::Algorithm* algorithm = nullptr;
+  int root = 0;
+  if (comm.queue->route) {
+    const bool collects = call.collective == Collective::kSplit || call.collective == Collective::kDup;
+    const size_t element = std::max<size_t>(1, dtype_bytes(call.dtype));
+    const coll::Choice& choice = comm.selection->of(collects ? Collective::kAllgather : call.collective, call.count * element, is_half(call));
+    algorithm = choice.algorithm;
+    root = call.root;
+    request.segment_elements = choice.segment_bytes / element;
+  }
+  auto& slot = comm.schedules[{algorithm, call.collective, root}];
+  if (!slot) {
+    const coll::Position position{comm.shape, comm.rank(), root};
+    slot = std::make_unique<coll::Schedule>(algorithm ? algorithm->schedule(position) : coll::node_schedule(call.collective, position));
+  }
+  request.schedule = slot.get();
 }
 
 struct Entry {
@@ -73,7 +130,7 @@ engine::Request* make_request(smddp_comm& comm, engine::RequestKind kind, const 
 
 engine::Request* make_collective(smddp_comm& comm, const node::Call& call, const CallSettings& settings) {
   engine::Request* request = make_request(comm, engine::RequestKind::kCollective, settings);
-  request->schedule = &schedule_of(comm, call.collective);
+  choose_schedule(comm, call, *request);
   request->call = call;
   return request;
 }
@@ -84,18 +141,42 @@ struct Choice {
 
 }  // namespace
 
-void make_world(const std::shared_ptr<Context>& context, const std::vector<int>& members) {
-  // The first block of the first rank's heap. Zeroed memory is a board that nobody has used.
+void make_world(const std::shared_ptr<Context>& context) {
+  // The first block of the first local rank's heap. Zeroed memory is a board that nobody has used.
   const node::Arena& arena = *context->group().arena();
-  const uint64_t offset = arena.header().heap_offset;
+  const int local_ranks = context->group().size();
+  Membership world;
+  world.board = arena.header().heap_offset;
   if (context->group().local_rank() == 0) {
-    context->group().heap().allocate(node::Board::bytes(static_cast<int>(members.size())));
-    reinterpret_cast<node::BoardHeader*>(arena.at(offset))->members = static_cast<int32_t>(members.size());
+    context->group().heap().allocate(node::Board::bytes(local_ranks));
+    reinterpret_cast<node::BoardHeader*>(arena.at(world.board))->members = local_ranks;
   }
-  std::vector<int> local(members.size());
-  for (size_t i = 0; i < local.size(); ++i) local[i] = static_cast<int>(i);
-  context->set_world(make_comm(context, offset, std::move(local), context->group().local_rank(), "world", context->timeout_ms(),
-                               context->thread_mode()));
+  for (int r = 0; r < context->size(); ++r) world.world_ranks.push_back(r);
+  world.rank = context->rank();
+  if (engine::Wire* wire = context->engine().wire()) {
+    world.index = wire->take_index();  // the first one on every rank
+    world.indices.assign(static_cast<size_t>(context->size()), static_cast<uint16_t>(world.index));
+  }
+  context->set_world(make_comm(context, std::move(world), "world", context->timeout_ms(), context->thread_mode()));
+}
+
+void fail_from_afar(smddp_comm& comm, smddp_status_t code, const std::string& text) {
+  comm.queue->told.store(true);
+  comm.board->fail(code, text);
+}
+
+const char* transport_name(const smddp_comm& comm, int peer) {
+  if (peer == comm.rank()) return "self";
+  const bool near = comm.nodes[static_cast<size_t>(peer)] == comm.nodes[static_cast<size_t>(comm.rank())];
+  return near ? "shared memory" : comm.queue->route->wire.transport().capabilities().name.c_str();
+}
+
+std::string departed(const smddp_comm& comm) {
+  std::string who = comm.context->group().departed(comm.board->members());
+  if (const engine::Route* route = comm.queue->route.get()) {
+    for (size_t r = 0; r < route->world_ranks.size() && who.empty(); ++r) who = route->wire.departed(route->world_ranks[r]);
+  }
+  return who;
 }
 
 Status run(smddp_comm& comm, const char* function, const node::Call& call, const CallSettings& settings) {
@@ -103,7 +184,7 @@ Status run(smddp_comm& comm, const char* function, const node::Call& call, const
   engine::Engine& engine = comm.context->engine();
   node::Operation operation;
   operation.call = call;
-  if (comm.queue->queued.load(std::memory_order_acquire) == 0) {
+  if (!comm.queue->route && comm.queue->queued.load(std::memory_order_acquire) == 0) {
     engine::Backoff backoff(engine.policy());
     for (;;) {
       const node::Step step = comm.board->step(operation);
@@ -125,8 +206,6 @@ Status run(smddp_comm& comm, const char* function, const node::Call& call, const
   if (operation.phase != node::Phase::kBegin) {
     request->operation = std::move(operation);
     request->operation.deadline = request->deadline;
-    request->running = true;
-    request->step = 1;
   }
   engine.submit(*comm.queue, *request, false);
   return finish(request, nullptr);
@@ -192,38 +271,66 @@ smddp_comm* split(smddp_comm& comm, Collective collective, int color, int key, c
   }
   std::stable_sort(group.begin(), group.end(), [&](int a, int b) { return choices[static_cast<size_t>(a)].key < choices[static_cast<size_t>(b)].key; });
 
-  // The first rank of each group makes its board and says where; or all ranks of comm learn that one could not.
-  const bool leads = !group.empty() && group[0] == comm.rank();
+  // On each node the first member of a group makes its board and says where, and every rank says under which index messages find it;
+  // or all ranks of comm learn that one could not.
+  struct Place {
+    uint64_t board;
+    int64_t index;
+    uint64_t number;
+  };
+  const auto node_of = [&](int r) { return comm.nodes[static_cast<size_t>(r)]; };
+  const auto first_on_node = [&](int node) {
+    return *std::find_if(group.begin(), group.end(), [&](int r) { return node_of(r) == node; });
+  };
+  const int own_node = node_of(comm.rank());
+  const bool leads = !group.empty() && first_on_node(own_node) == comm.rank();
   const uint64_t none = node::kNoOffset;
-  uint64_t offset = leads ? comm.context->allocate_board(static_cast<int>(group.size())) : 0;
-  std::vector<uint64_t> offsets(size);
+  engine::Wire* wire = comm.context->engine().wire();
+  Place place{0, 0, comm.context->next_number()};
+  if (leads) {
+    const auto here = std::count_if(group.begin(), group.end(), [&](int r) { return node_of(r) == own_node; });
+    place.board = comm.context->allocate_board(static_cast<int>(here));
+  }
+  if (wire && !group.empty()) place.index = wire->take_index();
+  std::vector<Place> places(size);
   call.dtype = SMDDP_UINT64;
-  call.count = 1;
-  call.sendbuf = &offset;
-  call.recvbuf = offsets.data();
+  call.count = sizeof(Place) / sizeof(uint64_t);
+  call.sendbuf = &place;
+  call.recvbuf = places.data();
   status = run(comm, function, call, {});
-  if (!status.ok()) throw Error(status.code, status.text);
-  const auto failed = std::find(offsets.begin(), offsets.end(), none);
-  if (failed != offsets.end()) {
-    if (leads && offset != none) comm.context->discard_board(offset);
-    throw Error(SMDDP_ERR_RESOURCE, format("%s on comm '%s': rank %d has no shared memory left for a new communicator; SMDDP_HEAP_BYTES gives more",
-                                           function, comm.board->name.c_str(), comm.board->global_rank(static_cast<int>(failed - offsets.begin()))));
+  const auto give_back = [&] {
+    if (leads && place.board != none) comm.context->discard_board(place.board);
+    if (wire && !group.empty() && place.index >= 0) wire->give_index(static_cast<int>(place.index));
+  };
+  if (!status.ok()) {
+    give_back();
+    throw Error(status.code, status.text);
+  }
+  const auto failed = std::find_if(places.begin(), places.end(), [&](const Place& p) { return p.board == none || p.index < 0; });
+  if (failed != places.end()) {
+    give_back();
+    throw Error(SMDDP_ERR_RESOURCE, format("%s on comm '%s': rank %d has no %s left for a new communicator%s", function, comm.board->name.c_str(),
+                                           comm.world_ranks[static_cast<size_t>(failed - places.begin())],
+                                           failed->board == none ? "shared memory" : "number", failed->board == none ? "; SMDDP_HEAP_BYTES gives more" : ""));
   }
   ++comm.children;
   if (group.empty()) return nullptr;
 
-  std::vector<int> members;
-  int rank = 0;
+  Membership membership;
   for (size_t i = 0; i < group.size(); ++i) {
-    if (group[i] == comm.rank()) rank = static_cast<int>(i);
-    members.push_back(comm.board->members()[static_cast<size_t>(group[i])]);
+    if (group[i] == comm.rank()) membership.rank = static_cast<int>(i);
+    membership.world_ranks.push_back(comm.world_ranks[static_cast<size_t>(group[i])]);
+    membership.indices.push_back(static_cast<uint16_t>(places[static_cast<size_t>(group[i])].index));
   }
+  membership.number = places[static_cast<size_t>(group[0])].number;
+  membership.board = places[static_cast<size_t>(first_on_node(own_node))].board;
+  membership.index = wire ? static_cast<int>(place.index) : -1;
   std::string name = options && options->name ? options->name
                      : collective == Collective::kDup ? format("%s.%u", comm.board->name.c_str(), comm.children)
                                                       : format("%s.%u:%d", comm.board->name.c_str(), comm.children, color);
   const int64_t timeout_ms = options && options->timeout_ms ? options->timeout_ms : comm.timeout_ms.load();
   const auto mode = options && options->thread_mode ? static_cast<smddp_thread_mode_t>(options->thread_mode) : comm.threads.mode();
-  return make_comm(comm.context, offsets[static_cast<size_t>(group[0])], std::move(members), rank, std::move(name), timeout_ms, mode);
+  return make_comm(comm.context, std::move(membership), std::move(name), timeout_ms, mode);
 }
 
 void release_comm(smddp_comm* comm, bool finalized) {
@@ -231,13 +338,19 @@ void release_comm(smddp_comm* comm, bool finalized) {
   const std::shared_ptr<Context> context = comm->context;
   context->engine().cancel(*comm->queue, {SMDDP_ERR_INVALID_USAGE, format("comm '%s' was freed while the operation was outstanding", comm->board->name.c_str())});
   comm->threads.wait_until_left(deadline_after_ms(2000));
-  const bool leads = comm->rank() == 0;
+  const bool leads = comm->board->rank() == 0;
   const uint64_t offset = comm->board->offset();
   comm->board->leave();
   comm->queue.reset();
   comm->board.reset();
   if (leads) context->retire_board(offset);
-  for (auto& schedule : comm->schedules) schedule.reset();
+  if (comm->index >= 0) context->engine().wire()->give_index(comm->index);
+  comm->index = -1;
+  comm->schedules.clear();
+  comm->selection.reset();
+  comm->shape = {};
+  comm->nodes.clear();
+  comm->world_ranks.clear();
   comm->registrations.clear();
   comm->context.reset();
   Pool& all = pool();

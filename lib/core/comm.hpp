@@ -1,14 +1,15 @@
 // What a communicator handle points to, and the ways of a call: short for small blocking operations, through the engine for the rest.
 #pragma once
 
+#include "coll/select.hpp"
 #include "core/context.hpp"
 #include "core/thread_rule.hpp"
 #include "engine/queue.hpp"
 
-#include <array>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 
 struct smddp_registration {
   void* pointer;
@@ -26,19 +27,37 @@ struct smddp_comm {
   std::atomic<int64_t> timeout_ms{0};
   smddp::core::ThreadRule threads;
   uint32_t children = 0;  // for their default names
+  int own_rank = 0;
+  std::vector<int> world_ranks;  // by rank
+  std::vector<int> nodes;        // by rank: number of its node in the job
+  smddp::coll::Shape shape;
+  uint64_t number = 0;           // the same on all members, on no other communicator of the job
+  int index = -1;                // under which peers on other nodes know it here
 
   std::mutex mutex;  // of what follows
-  std::array<std::unique_ptr<smddp::coll::Schedule>, 16> schedules;  // by collective
+  std::unique_ptr<smddp::coll::Selection> selection;
+  std::map<std::tuple<const smddp::coll::Algorithm*, smddp::Collective, int>, std::unique_ptr<smddp::coll::Schedule>> schedules;  // …, root
   std::map<smddp_registration*, std::unique_ptr<smddp_registration>> registrations;
 
-  int rank() const { return board->rank(); }
-  int size() const { return board->size(); }
+  int rank() const { return own_rank; }
+  int size() const { return static_cast<int>(world_ranks.size()); }
+  int local_rank() const { return board->rank(); }
+  int local_size() const { return board->size(); }
 };
 
 namespace smddp::core {
 
-// The context's first communicator: all ranks of the node.
-void make_world(const std::shared_ptr<Context>& context, const std::vector<int>& members);
+// The context's first communicator: all ranks of the job.
+void make_world(const std::shared_ptr<Context>& context);
+
+// A failure that a rank of another node has found. Any thread.
+void fail_from_afar(smddp_comm& comm, smddp_status_t code, const std::string& text);
+
+// How messages reach a member: "self", "shared memory", or the network's name.
+const char* transport_name(const smddp_comm& comm, int peer);
+
+// Why one of the members, on whichever node, will say nothing more; "" if all are there.
+std::string departed(const smddp_comm& comm);
 
 // Collective over comm; returns NULL for SMDDP_COLOR_NONE. Throws.
 smddp_comm* split(smddp_comm& comm, Collective collective, int color, int key, const smddp_comm_options_t* options);

@@ -7,14 +7,18 @@
 #include "core/descriptors.hpp"
 #include "node/join.hpp"
 #include "topology/topology.hpp"
+#include "transport/ofi/ofi.hpp"
 
 #include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 namespace smddp::core {
 namespace {
+
+constexpr int64_t kFarewellMs = 2000;
 
 struct Registry {
   std::mutex mutex;
@@ -97,22 +101,29 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
 
   std::vector<int> local;  // ranks of this node
   std::vector<std::string> cpus;
-  int local_rank = 0;
+  std::map<std::string, int> nodes;
   for (size_t r = 0; r < members.size(); ++r) {
-    if (members[r].node != self.node) {
-      throw Error(SMDDP_ERR_UNSUPPORTED, format("rank %zu runs on host '%s' and does not share memory with rank %d on host '%s'; ranks on several "
-                                                "hosts are not supported yet", r, members[r].host.c_str(), context->rank_, host));
-    }
-    if (static_cast<int>(r) == context->rank_) local_rank = static_cast<int>(local.size());
+    context->nodes_.push_back(nodes.emplace(members[r].node, static_cast<int>(nodes.size())).first->second);
+    const bool here = members[r].node == self.node;
+    context->local_ranks_.push_back(here ? static_cast<int>(local.size()) : -1);
+    if (!here) continue;
     local.push_back(static_cast<int>(r));
     cpus.push_back(members[r].cpus);
   }
+  const int local_rank = context->local_rank_of(context->rank_);
 
   node::Joined joined;
+  std::unique_ptr<engine::Wire> wire;
   try {
     ensure_descriptors(local.size(), context->rank_);
+    if (nodes.size() > 1) wire = context->open_wire(deadline);
     node::Witnesses witnesses{{}, bootstrap::heard_failure};
-    for (const UniqueFd& connection : context->meeting_.connections) witnesses.sockets.push_back(connection ? connection.get() : -1);
+    const auto& connections = context->meeting_.connections;
+    const auto connection_of = [&](int rank) {
+      const size_t at = context->rank_ == 0 ? static_cast<size_t>(rank) : 0;
+      return (context->rank_ == 0 || rank == 0) && at < connections.size() && connections[at] ? connections[at].get() : -1;
+    };
+    for (size_t r = 0; r < (local_rank == 0 ? local.size() : 1); ++r) witnesses.sockets.push_back(connection_of(local[r]));
     joined = node::join(context->meeting_.nonce, witnesses, self.node, local, local_rank, heap_bytes(local.size()), deadline);
   } catch (const Error& error) {
     // The others wait for this rank and cannot see why it does not come; what it heard itself of another one goes on as it is.
@@ -120,6 +131,8 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
     bootstrap::tell_failure(context->meeting_, heard ? error.what() : format("rank %d failed in smddp_init: %s", context->rank_, error.what()));
     throw;
   }
+  std::unique_ptr<control::Links> links;
+  if (wire) links = std::make_unique<control::Links>(std::move(context->meeting_.connections), context->rank_);
   context->meeting_.connections.clear();
   context->group_ = std::make_unique<node::Group>(node::Arena::open(std::move(joined.arena)), std::move(joined.doorbells), local, local_rank);
   node::Arena& arena = *context->group_->arena();
@@ -132,10 +145,11 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
   policy.spin_ns = policy.oversubscribed && spin_us < 0 ? 0 : (spin_us < 0 ? 20 : spin_us) * 1000;
   if (spin_us > 0) policy.oversubscribed = false;
   policy.yield_ns = yield_us * 1000;
-  context->engine_ = std::make_unique<engine::Engine>(*context->group_, policy, progress_thread);
-  context->monitor_ = std::make_unique<control::Monitor>(*context->group_, std::move(joined.connections), joined.pids);
+  context->engine_ = std::make_unique<engine::Engine>(*context->group_, policy, progress_thread, std::move(wire));
+  make_world(context);
+  context->monitor_ = std::make_unique<control::Monitor>(*context->group_, std::move(joined.connections), joined.pids, std::move(links),
+                                                         [context = context.get()](const control::Notice& notice) { context->handle(notice); });
 
-  make_world(context, local);
   context->state_.store(State::kLive, std::memory_order_release);
   install_fork_handlers();
   {
@@ -143,9 +157,54 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
     const std::lock_guard<std::mutex> lock(all.mutex);
     all.live.push_back(context);
   }
-  log(Level::kInfo, context->rank_, "%zu ranks of %s, placed by %s, %s", members.size(), host, placement.origin.c_str(),
-      policy.oversubscribed ? "more ranks than cores" : "a core for every rank");
+  log(Level::kInfo, context->rank_, "%zu ranks on %zu nodes, %zu of %s, placed by %s, %s", members.size(), nodes.size(), local.size(), host,
+      placement.origin.c_str(), policy.oversubscribed ? "more ranks than cores" : "a core for every rank");
   return context;
+}
+
+// Opens this rank's end of the network and learns those of all others.
+std::unique_ptr<engine::Wire> Context::open_wire(int64_t deadline) {
+  transport::ofi::Options options;
+  options.source_address = bootstrap::reachable_address(meeting_, rank_, deadline);
+  options.messages.size = size();
+  std::unique_ptr<transport::Transport> transport = transport::ofi::make(options);
+  const std::vector<std::string> addresses = bootstrap::gather_texts(meeting_, rank_, transport->address(), deadline);
+  transport->connect(addresses, rank_);
+  const auto remote = std::count(local_ranks_.begin(), local_ranks_.end(), -1);
+  return std::make_unique<engine::Wire>(std::move(transport), size(), static_cast<int>(remote));
+}
+
+void Context::tell_failure(uint64_t comm, const Status& status) {
+  control::Links* links = monitor_ ? monitor_->links() : nullptr;
+  if (!links) return;
+  control::Notice notice;
+  notice.kind = control::Notice::Kind::kFailure;
+  notice.rank = rank_;
+  notice.comm = comm;
+  notice.code = status.code;
+  notice.text = status.text;
+  links->send(notice);
+}
+
+// On the monitor's thread: what a rank of another node has said, or rank 0 for it.
+void Context::handle(const control::Notice& notice) {
+  if (notice.kind == control::Notice::Kind::kFailure) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (smddp_comm* comm : comms_) {
+      if (comm->number == notice.comm) fail_from_afar(*comm, notice.code, notice.text);
+    }
+    return;
+  }
+  const bool died = notice.kind == control::Notice::Kind::kDied;
+  if (notice.rank < 0 || notice.rank >= size() || notice.rank == rank_) return;
+  if (local_rank_of(notice.rank) < 0) engine_->wire()->note_left(notice.rank, died, notice.text);  // the node knows its own
+  if (notice.rank == 0 && died) {
+    // Through rank 0 this rank heard of all other nodes: what becomes of them now it cannot know, so it gives them up.
+    for (int rank = 1; rank < size(); ++rank) {
+      if (local_rank_of(rank) < 0) engine_->wire()->note_left(rank, true, notice.text + ", and with it the links between the nodes");
+    }
+  }
+  group_->raise_event();
 }
 
 Context::~Context() {
@@ -170,6 +229,7 @@ void Context::finalize() {
   engine_->flush(deadline_after_ms(2000));
   group_->mark(group_->local_rank(), node::RankState::kFinalized, node::DeathReason::kConnection);
   engine_->stop({SMDDP_ERR_INVALID_USAGE, format("rank %d called smddp_finalize while the operation was outstanding", rank_)});
+  farewell();
   monitor_->stop();
   std::set<smddp_comm*> comms;
   {
@@ -177,6 +237,23 @@ void Context::finalize() {
     comms.swap(comms_);
   }
   for (smddp_comm* comm : comms) release_comm(comm, true);
+}
+
+// Between nodes a rank stays until all have come to this point, or some seconds: others may need what it has sent, and rank 0's links.
+void Context::farewell() {
+  engine::Wire* wire = engine_->wire();
+  if (!wire) return;
+  wire->transport().quiesce(deadline_after_ms(kFarewellMs));
+  control::Notice notice;
+  notice.kind = control::Notice::Kind::kFinalized;
+  notice.rank = rank_;
+  notice.text = format("rank %d has finalized", rank_);
+  monitor_->links()->send(notice);
+  const int64_t limit = deadline_after_ms(kFarewellMs);
+  while (!wire->all_left() && now_ns() < limit) {
+    if (!wire->transport().progress()) usleep(1000);
+  }
+  monitor_->links()->flush(limit);
 }
 
 std::string Context::unusable_reason() const {

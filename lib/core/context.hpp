@@ -30,6 +30,15 @@ class Context : public std::enable_shared_from_this<Context> {
   bool usable() const { return state_.load(std::memory_order_acquire) == State::kLive; }
   std::string unusable_reason() const;
 
+  // Of a rank of the job: its node's number, in the order of first ranks; its place on this node, −1 elsewhere.
+  int node_of(int rank) const { return nodes_[static_cast<size_t>(rank)]; }
+  int local_rank_of(int rank) const { return local_ranks_[static_cast<size_t>(rank)]; }
+  // Of a new communicator, unique in the job.
+  uint64_t next_number() { return static_cast<uint64_t>(rank_ + 1) << 32 | ++numbers_; }
+
+  // To the members on other nodes.
+  void tell_failure(uint64_t comm, const Status& status);
+
   node::Group& group() { return *group_; }
   node::WindowPool& windows() { return *windows_; }
   const node::Tuning& tuning() const { return tuning_; }
@@ -58,6 +67,9 @@ class Context : public std::enable_shared_from_this<Context> {
  private:
   enum class State : uint8_t { kStarting, kLive, kFinalized, kForked };
   void reclaim_boards();
+  std::unique_ptr<engine::Wire> open_wire(int64_t deadline);
+  void handle(const control::Notice& notice);
+  void farewell();
 
   std::atomic<State> state_{State::kStarting};
   int rank_ = 0;
@@ -65,6 +77,8 @@ class Context : public std::enable_shared_from_this<Context> {
   smddp_thread_mode_t thread_mode_ = SMDDP_THREAD_OWNED;
   uint64_t p2p_buffer_bytes_ = 0;
   bootstrap::Meeting meeting_;
+  std::vector<int> nodes_, local_ranks_;  // by rank
+  std::atomic<uint32_t> numbers_{0};
   node::Tuning tuning_;
   node::Counters retired_counters_;  // of communicators that were freed
 

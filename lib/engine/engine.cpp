@@ -4,8 +4,8 @@
 
 namespace smddp::engine {
 
-Engine::Engine(node::Group& group, const WaitPolicy& policy, bool progress_thread)
-    : group_(group), policy_(policy), wants_thread_(progress_thread) {}
+Engine::Engine(node::Group& group, const WaitPolicy& policy, bool progress_thread, std::unique_ptr<Wire> wire)
+    : group_(group), wire_(std::move(wire)), policy_(policy), wants_thread_(progress_thread) {}
 
 Engine::~Engine() {
   if (thread_.joinable()) thread_.join();
@@ -24,6 +24,7 @@ void Engine::submit(Queue& queue, Request& request, bool background) {
       case RequestKind::kSend: queue.sends.push_back(&request); break;
       case RequestKind::kRecv:
         queue.mail.post(request.receive);
+        if (queue.remote) queue.remote->listen(request.receive.source);
         queue.receives.push_back(&request);
         break;
     }
@@ -71,12 +72,23 @@ void Engine::cancel(Queue& queue, const Status& status) {
   std::vector<Request*> ended;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (Request* request : queue.collectives) complete(*request, status);
+    for (Request* request : queue.collectives) {
+      drain(*request);
+      complete(*request, status);
+    }
     for (Request* request : queue.sends) complete(*request, status);
     for (Request* request : queue.receives) {
       if (!request->receive.done) queue.mail.cancel(request->receive);
       complete(*request, request->receive.done ? request->receive.status : status);
     }
+    if (queue.remote) {
+      const int64_t limit = deadline_after_ms(2000);
+      while (!queue.remote->drain() && now_ns() < limit) {
+        if (!wire_->transport().progress()) sched_yield();
+      }
+    }
+    // What still comes for it must not reach a later communicator of the same number.
+    if (queue.route) wire_->transport().discard(queue.route->id(queue.route->rank, 0, 0, 0), uint64_t{0xffff} << 48);
     queue.collectives.clear();
     queue.sends.clear();
     queue.receives.clear();
@@ -110,7 +122,7 @@ void Engine::stop(const Status& status) {
 void Engine::flush(int64_t deadline) {
   const auto pending = [this] {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return std::any_of(active_.begin(), active_.end(), [](Queue* q) { return !q->board.failed() && (q->mail.has_outgoing() || !q->sends.empty()); });
+    return std::any_of(active_.begin(), active_.end(), [](Queue* q) { return !q->board.failed() && (q->mail.has_outgoing() || (q->remote && q->remote->has_outgoing()) || !q->sends.empty()); });
   };
   while (pending() && now_ns() < deadline) {
     if (poll(true) != Poll::kMoved) sched_yield();
@@ -169,8 +181,14 @@ void Engine::sleep(const Request* request, int64_t limit) {
   // Between the announcement and this look nobody can have moved unseen.
   if (poll(true) == Poll::kIdle && !(request && request->done.load(std::memory_order_acquire)) && !stopped_.load(std::memory_order_acquire)) {
     const int64_t wake = std::min(limit, next_deadline_.load(std::memory_order_relaxed));
-    counters_.sleeps.fetch_add(1, std::memory_order_relaxed);
-    group_.sleep(std::min(1000u, static_cast<unsigned>(remaining_ms(wake))));
+    transport::Sleep how{true, -1, 0};
+    if (wire_) how = arm();
+    int64_t us = 1000 * std::min<int64_t>(1000, static_cast<unsigned>(remaining_ms(wake)));
+    if (how.nap_us) us = std::min<int64_t>(us, how.nap_us);
+    if (how.may_sleep) {
+      counters_.sleeps.fetch_add(1, std::memory_order_relaxed);
+      group_.sleep(us, how.fd);
+    }
   }
   group_.end_sleep();
   sleeper_.store(false, std::memory_order_seq_cst);
@@ -178,6 +196,11 @@ void Engine::sleep(const Request* request, int64_t limit) {
     const std::lock_guard<std::mutex> lock(follow_mutex_);
     follow_.notify_all();
   }
+}
+
+transport::Sleep Engine::arm() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return wire_->transport().arm();
 }
 
 void Engine::wake_progress() {

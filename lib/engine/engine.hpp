@@ -19,10 +19,12 @@ struct EngineCounters {
 
 class Engine {
  public:
-  Engine(node::Group& group, const WaitPolicy& policy, bool progress_thread);
+  // wire: nullable.
+  Engine(node::Group& group, const WaitPolicy& policy, bool progress_thread, std::unique_ptr<Wire> wire);
   ~Engine();
 
   const WaitPolicy& policy() const { return policy_; }
+  Wire* wire() { return wire_.get(); }
   EngineCounters& counters() { return counters_; }
 
   // Takes a request over (one of its two holders) and gives it a first push. Never blocks for peers. background: nobody will wait at once.
@@ -55,8 +57,10 @@ class Engine {
   Poll poll(bool look_at_clock);
   bool poll_queue(Queue& queue, bool look_at_clock, int64_t now);
   bool advance(Queue& queue, Request& request);
-  bool next_node_step(Request& request);
+  void drain(Request& request);
+  transport::Sleep arm();
   void expire(Queue& queue, int64_t now);
+  void time_out(Queue& queue, Request& front, int64_t timeout_ms);
   void fail_all(Queue& queue);
   void complete(Request& request, Status status);
   void run_callbacks(std::vector<Request*>& ended);
@@ -66,6 +70,7 @@ class Engine {
   void progress_loop();
 
   node::Group& group_;
+  std::unique_ptr<Wire> wire_;
   WaitPolicy policy_;
   EngineCounters counters_;
 

@@ -1,9 +1,6 @@
-// Progress of the queues: runs schedules step by step and segment by segment, delivers messages, enforces deadlines.
-// Node steps run in one static order, by segment + step, then step: every rank enters the node's operations in the same order however
-// the steps between them are timed.
+// Progress of the queues: collectives in call order, messages in any; enforces deadlines.
 #include "engine/engine.hpp"
 
-#include "node/shape.hpp"
 
 #include <algorithm>
 
@@ -16,7 +13,11 @@ Engine::Poll Engine::poll(bool look_at_clock) {
   {
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return Poll::kBusy;
-    if (active_.empty()) return Poll::kIdle;
+    if (wire_) {
+      moved |= wire_->apply_deaths();
+      moved |= wire_->transport().progress();
+    }
+    if (active_.empty()) return moved ? Poll::kMoved : Poll::kIdle;
     const int64_t now = look_at_clock ? now_ns() : 0;
     if (look_at_clock) next_deadline_.store(kNever, std::memory_order_relaxed);
     for (size_t i = 0; i < active_.size();) {
@@ -40,12 +41,15 @@ bool Engine::poll_queue(Queue& queue, bool look_at_clock, int64_t now) {
   bool moved = false;
   while (!queue.collectives.empty() && advance(queue, *queue.collectives.front())) moved = true;
 
-  if (!queue.sends.empty() || !queue.receives.empty() || queue.mail.busy()) {
+  if (!queue.sends.empty() || !queue.receives.empty() || queue.mail.busy() || (queue.remote && queue.remote->has_outgoing())) {
     moved |= queue.mail.progress();
+    if (queue.remote) moved |= queue.remote->progress();
     for (auto it = queue.sends.begin(); it != queue.sends.end();) {
       Request& request = **it;
       Status status;
-      const node::Step step = queue.mail.send(request.peer, request.tag, request.call.sendbuf, request.call.count, status);
+      const bool far = queue.members->board_rank(request.peer) < 0;
+      const node::Step step = far ? queue.remote->send(request.peer, request.tag, request.call.sendbuf, request.call.count, status)
+                                  : queue.mail.send(request.peer, request.tag, request.call.sendbuf, request.call.count, status);
       if (step == node::Step::kAgain) break;  // later ones must not overtake it
       it = queue.sends.erase(it);
       complete(request, std::move(status));
@@ -73,54 +77,41 @@ bool Engine::poll_queue(Queue& queue, bool look_at_clock, int64_t now) {
 
 // Moves the front collective; true if it ended or did something.
 bool Engine::advance(Queue& queue, Request& request) {
-  if (!request.running && !next_node_step(request)) {
-    queue.collectives.pop_front();
-    queue.queued.fetch_sub(1, std::memory_order_release);
-    complete(request, {});
-    return true;
+  node::Step step;
+  Status status;
+  if (queue.route) {
+    if (!request.execution) {
+      request.execution = std::make_unique<Execution>(*request.schedule, request.call, *queue.route, request.segment_elements);
+    }
+    step = request.execution->advance(queue.board, status);
+  } else {
+    if (request.operation.phase == node::Phase::kBegin) {
+      request.operation.call = request.call;
+      request.operation.deadline = request.deadline;
+    }
+    step = queue.board.step(request.operation);
+    status = std::move(request.operation.status);
   }
-  switch (queue.board.step(request.operation)) {
-    case node::Step::kAgain: return false;
-    case node::Step::kMoved: return true;
-    case node::Step::kDone: request.running = false; return true;
-    case node::Step::kFailed: break;
+  if (step == node::Step::kAgain) return false;
+  if (step == node::Step::kMoved) return true;
+  if (step == node::Step::kFailed) {
+    if (queue.route) queue.fail(status.code, status.text);
+    drain(request);
   }
-  Status status = std::move(request.operation.status);
   queue.collectives.pop_front();
   queue.queued.fetch_sub(1, std::memory_order_release);
-  complete(request, std::move(status));
+  complete(request, step == node::Step::kDone ? Status{} : std::move(status));
   return true;
 }
 
-// Starts the next node step of the schedule; false when all have run.
-bool Engine::next_node_step(Request& request) {
-  const auto& steps = request.schedule->steps;
-  const uint32_t last = request.segments + static_cast<uint32_t>(steps.size()) - 1;
-  for (; request.diagonal < last; ++request.diagonal, request.step = 0) {
-    for (; request.step < steps.size() && request.step <= request.diagonal; ++request.step) {
-      const uint32_t segment = request.diagonal - request.step;
-      if (segment >= request.segments) continue;
-      const coll::ScheduleStep& step = steps[request.step];
-      node::Call call = request.call;
-      if (step.node != coll::NodeStep::kWhole) {
-        const node::Range part = request.segment_elements ? node::segment_of(call.count, segment, request.segment_elements)
-                                                          : node::Range{0, call.count};
-        const size_t skip = part.begin * dtype_bytes(call.dtype);
-        call.count = part.length;
-        call.recvbuf = static_cast<unsigned char*>(call.recvbuf) + skip;
-        const bool gathers = step.node == coll::NodeStep::kGatherShares;
-        call.sendbuf = gathers ? call.recvbuf : static_cast<const unsigned char*>(call.sendbuf) + skip;
-        call.collective = gathers ? Collective::kGatherShares : Collective::kReduceShares;
-      }
-      request.operation = {};
-      request.operation.call = call;
-      request.operation.deadline = request.deadline;
-      request.running = true;
-      ++request.step;
-      return true;
-    }
+// Takes the buffers of a request that ends early back from the transport, which gives them within a second.
+void Engine::drain(Request& request) {
+  if (!request.execution) return;
+  const int64_t limit = deadline_after_ms(2000);
+  while (!request.execution->drain() && now_ns() < limit) {
+    if (!wire_->transport().progress()) sched_yield();
   }
-  return false;
+  request.execution.reset();
 }
 
 void Engine::expire(Queue& queue, int64_t now) {
@@ -132,7 +123,7 @@ void Engine::expire(Queue& queue, int64_t now) {
   const auto late = std::find_if(queue.collectives.begin(), queue.collectives.end(), passed);
   if (late != queue.collectives.end()) {
     Request& front = *queue.collectives.front();
-    if (!queue.board.failed()) queue.board.time_out(front.operation, (*late)->timeout_ms);
+    if (!queue.board.failed()) time_out(queue, front, (*late)->timeout_ms);
     fail_all(queue);
   }
   for (std::list<Request*>* list : {&queue.sends, &queue.receives}) {
@@ -146,7 +137,7 @@ void Engine::expire(Queue& queue, int64_t now) {
       const bool receives = request.kind == RequestKind::kRecv;
       if (receives) queue.mail.cancel(request.receive);
       complete(request, {SMDDP_ERR_TIMEOUT,
-                         format("timed out: rank %d waited %lld ms in %s(%zu bytes, %s %d, tag %d) on comm '%s'", queue.board.global_rank(queue.board.rank()),
+                         format("timed out: rank %d waited %lld ms in %s(%zu bytes, %s %d, tag %d) on comm '%s'", queue.members->world_rank(queue.members->rank()),
                                 static_cast<long long>(request.timeout_ms), receives ? "recv" : "send",
                                 receives ? request.receive.capacity : request.call.count, receives ? "source" : "dest", request.peer, request.tag,
                                 queue.board.name.c_str())});
@@ -155,12 +146,28 @@ void Engine::expire(Queue& queue, int64_t now) {
   if (next < next_deadline_.load(std::memory_order_relaxed)) next_deadline_.store(next, std::memory_order_relaxed);
 }
 
+// At a deadline: who is missing.
+void Engine::time_out(Queue& queue, Request& front, int64_t timeout_ms) {
+  if (!front.execution) {
+    front.operation.call = front.call;
+    queue.board.time_out(front.operation, timeout_ms);
+    return;
+  }
+  const std::string missing = front.execution->missing();
+  const Route& route = *queue.route;
+  queue.fail(SMDDP_ERR_TIMEOUT,
+             format("timed out: rank %d waited %lld ms in %s #%u on comm '%s': %s", route.world_ranks[static_cast<size_t>(route.rank)],
+                    static_cast<long long>(timeout_ms), node::call_text(front.call).c_str(), front.execution->sequence(),
+                    queue.board.name.c_str(), missing.empty() ? "a rank of this node has not come, or its peers are slow" : missing.c_str()));
+}
+
 // After a failure of the board: everything queued ends with it.
 void Engine::fail_all(Queue& queue) {
   while (!queue.collectives.empty()) {
     Request& request = *queue.collectives.front();
     queue.collectives.pop_front();
     queue.queued.fetch_sub(1, std::memory_order_release);
+    drain(request);
     request.operation.call = request.call;
     complete(request, queue.board.failure(&request.operation));
   }

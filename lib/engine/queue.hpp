@@ -1,29 +1,59 @@
 // What is outstanding on one communicator: collectives in call order, messages in any. The engine's lock guards everything but queued.
 #pragma once
 
+#include "engine/remote_mail.hpp"
 #include "engine/request.hpp"
+#include "engine/route_members.hpp"
 #include "node/board.hpp"
 #include "node/mail.hpp"
 
 #include <deque>
+#include <functional>
 #include <list>
+#include <memory>
 
 namespace smddp::engine {
 
 class Queue {
  public:
-  Queue(node::Board& board, uint64_t p2p_buffer_bytes) : board(board), mail(board, p2p_buffer_bytes) {}
+  // route: of a communicator with ranks on several nodes, else NULL.
+  Queue(node::Board& board, uint64_t p2p_buffer_bytes, std::unique_ptr<Route> way = nullptr)
+      : board(board), route(std::move(way)), members(make_members()), mail(board, *members, p2p_buffer_bytes) {
+    if (route) remote = std::make_unique<RemoteMail>(*route, mail, *members);
+  }
 
-  bool idle() const { return collectives.empty() && sends.empty() && receives.empty() && !mail.has_outgoing(); }
+  bool idle() const {
+    return collectives.empty() && sends.empty() && receives.empty() && !mail.has_outgoing() && !(remote && remote->has_outgoing());
+  }
+
+  // Breaks the communicator on all members: the board for those of this node, tell for those of others.
+  void fail(smddp_status_t code, const std::string& text) {
+    board.fail(code, text);
+    if (tell && !told.exchange(true)) {
+      const Status status = board.failure(nullptr);  // the first sentence is everybody's
+      tell(status);
+    }
+  }
 
   node::Board& board;
+  const std::unique_ptr<Route> route;
+  const std::unique_ptr<node::Members> members;
   node::Mail mail;
+  std::unique_ptr<RemoteMail> remote;  // where there is a route
+  std::function<void(const Status&)> tell;
+  std::atomic<bool> told{false};
   std::deque<Request*> collectives;
   std::list<Request*> sends;     // that wait for buffer space
   std::list<Request*> receives;  // that have no message yet
   uint32_t events_seen = 0;
   bool active = false;                  // in the engine's list
   std::atomic<uint32_t> queued{0};      // collectives: a blocking call goes its short way only past an empty queue
+
+ private:
+  std::unique_ptr<node::Members> make_members() const {
+    if (route) return std::make_unique<RouteMembers>(board, *route);
+    return std::make_unique<node::BoardMembers>(board);
+  }
 };
 
 }  // namespace smddp::engine

@@ -36,10 +36,8 @@ Request* take_request() {
   request->queue = nullptr;
   request->schedule = nullptr;
   request->call = {};
-  request->segments = 1;
   request->segment_elements = 0;
-  request->diagonal = request->step = 0;
-  request->running = false;
+  request->execution.reset();
   request->operation = {};
   request->receive = {};
   request->status = {};

@@ -1,7 +1,7 @@
 // One asynchronous operation from its call to its release. Held by two: the engine until it completes, the user until request_free.
 #pragma once
 
-#include "coll/schedule.hpp"
+#include "engine/execution.hpp"
 #include "node/mail.hpp"
 
 #include <atomic>
@@ -23,14 +23,12 @@ struct smddp_request {
   smddp::engine::RequestKind kind = smddp::engine::RequestKind::kCollective;
   smddp::engine::Queue* queue = nullptr;  // until done
 
-  // A collective: its schedule and how far the executor is in it.
+  // A collective: inside a node one operation, of several nodes a schedule, which is executed from when it is first in its queue.
   const smddp::coll::Schedule* schedule = nullptr;
   smddp::node::Call call;
   size_t segment_elements = 0;
-  uint32_t segments = 1;
-  uint32_t diagonal = 0, step = 0;  // the node step under way is of segment diagonal − step
-  bool running = false;             // operation is under way
   smddp::node::Operation operation;
+  std::unique_ptr<smddp::engine::Execution> execution;
 
   // A message.
   int peer = -1, tag = 0;

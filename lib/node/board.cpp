@@ -22,14 +22,20 @@ uint64_t packed_call(const Call& call) {
   return static_cast<uint64_t>(call.collective) | static_cast<uint64_t>(call.op) << 8 | static_cast<uint64_t>(call.dtype) << 24;
 }
 
-// 32 bits that differ, but for one chance in 2^32, when anything that ranks must agree on differs.
+// The call as its user made it.
+const Call& user_call(const Call& call) { return call.whole ? *call.whole : call; }
+
+}  // namespace
+
 uint32_t signature(const Call& call) {
   uint64_t x = static_cast<uint64_t>(call.count) * 0x9e3779b97f4a7c15u;
   x ^= (packed_call(call) | static_cast<uint64_t>(static_cast<uint32_t>(call.root)) << 40) * 0xc2b2ae3d27d4eb4fu;
   x ^= x >> 29;
   x *= 0x165667b19e3779f9u;
-  return static_cast<uint32_t>(x >> 32);
+  return static_cast<uint32_t>(x >> 32) ^ (call.whole ? signature(*call.whole) : 0);
 }
+
+namespace {
 
 bool after(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) > 0; }
 
@@ -130,9 +136,9 @@ Step Board::enter(Operation& operation) {
 
   const Call& call = operation.call;
   CallRecord& own = record(sequence, rank_);
-  own.count.store(call.count, std::memory_order_relaxed);
-  own.call.store(packed_call(call), std::memory_order_relaxed);
-  own.root_and_sequence.store(static_cast<uint64_t>(static_cast<uint32_t>(call.root)) << 32 | sequence, std::memory_order_relaxed);
+  own.count.store(user_call(call).count, std::memory_order_relaxed);
+  own.call.store(packed_call(user_call(call)), std::memory_order_relaxed);
+  own.root_and_sequence.store(static_cast<uint64_t>(static_cast<uint32_t>(user_call(call).root)) << 32 | sequence, std::memory_order_relaxed);
 
   Slot& entry = slot(sequence, rank_);
   if (operation.large) {
@@ -201,7 +207,7 @@ Step Board::combine(Operation& operation) {
       case Collective::kReduce:
       case Collective::kReduceScatter:
       case Collective::kReduceShares: {
-        const Range share = call.collective == Collective::kReduceShares ? share_of(call.count, size_, rank_) : Range{0, call.count};
+        const Range share = call.collective == Collective::kReduceShares ? share_of(call, size_, rank_) : Range{0, call.count};
         const size_t skip = call.collective == Collective::kReduceScatter ? me * block : share.begin * element;
         for (int r = 0; r < size_; ++r) {
           const unsigned char* from =
@@ -227,7 +233,7 @@ Step Board::combine(Operation& operation) {
       }
       case Collective::kGatherShares:
         for (int r = 0; r < size_; ++r) {
-          const Range share = share_of(call.count, size_, r);
+          const Range share = share_of(call, size_, r);
           const unsigned char* from =
               r == rank_ ? static_cast<const unsigned char*>(call.sendbuf) : contribution(operation, r, bytes);
           unsigned char* to = out + share.begin * element;

@@ -40,6 +40,7 @@ char process_state(int32_t pid) {
 }  // namespace
 
 std::string call_text(const Call& call) {
+  if (call.whole) return call_text(*call.whole);
   const char* name = collective_name(call.collective);
   if (call.collective == Collective::kBarrier || call.collective == Collective::kSplit || call.collective == Collective::kDup) {
     return smddp::format("%s()", name);

@@ -47,9 +47,10 @@ void Group::begin_sleep() const {
   header_.sleepers.fetch_add(1, std::memory_order_seq_cst);
 }
 
-void Group::sleep(int timeout_ms) const {
-  pollfd entry{doorbells_[static_cast<size_t>(local_rank_)].get(), POLLIN, 0};
-  poll(&entry, 1, timeout_ms);  // EINTR: the caller looks again, as after any wake-up
+void Group::sleep(int64_t timeout_us, int fd) const {
+  pollfd entries[2] = {{doorbells_[static_cast<size_t>(local_rank_)].get(), POLLIN, 0}, {fd, POLLIN, 0}};
+  const timespec timeout{timeout_us / 1000000, timeout_us % 1000000 * 1000};
+  ppoll(entries, fd < 0 ? 1 : 2, &timeout, nullptr);  // EINTR: the caller looks again, as after any wake-up
 }
 
 void Group::end_sleep() const {

@@ -33,7 +33,7 @@ class Group {
 
   // One thread of this rank at a time: begin_sleep, look once more whether there is work, sleep unless there is, end_sleep.
   void begin_sleep() const;
-  void sleep(int timeout_ms) const;  // until somebody rings; timeout −1 for none
+  void sleep(int64_t timeout_us, int fd = -1) const;  // until somebody rings or the descriptor, if given, is readable
   void end_sleep() const;
 
   // Wakes the sleeping thread of this very rank.

@@ -32,17 +32,24 @@ void Mail::reclaim() {
   }
 }
 
-Step Mail::send(int destination, int tag, const void* data, size_t bytes, Status& status) {
+std::string Mail::where() const {
+  return smddp::format(" on comm '%s', rank %d", board_.name.c_str(), members_.world_rank(members_.rank()));
+}
+
+bool Mail::refuses(int rank, int tag, size_t bytes, Status& status) const {
   if (board_.failed()) {
     status = board_.failure(nullptr);
-    return Step::kFailed;
+  } else if (members_.has_left(rank)) {
+    status = {SMDDP_ERR_PEER_GONE, members_.departed(rank) + smddp::format(" before send(%zu bytes, tag %d)", bytes, tag) + where()};
+  } else {
+    return false;
   }
-  if (board_.group().has_left(board_.members()[static_cast<size_t>(destination)])) {
-    status = {SMDDP_ERR_PEER_GONE, board_.group().departed({board_.members()[static_cast<size_t>(destination)]}) +
-                                       smddp::format(" before send(%zu bytes, tag %d) on comm '%s', rank %d", bytes, tag,
-                                                     board_.name.c_str(), board_.global_rank(board_.rank()))};
-    return Step::kFailed;
-  }
+  return true;
+}
+
+Step Mail::send(int rank, int tag, const void* data, size_t bytes, Status& status) {
+  if (refuses(rank, tag, bytes, status)) return Step::kFailed;
+  const int destination = members_.board_rank(rank);
   MailEntry entry{};
   entry.bytes = bytes;
   entry.offset = kNoOffset;
@@ -50,28 +57,41 @@ Step Mail::send(int destination, int tag, const void* data, size_t bytes, Status
   if (bytes <= kMailInlineBytes) {
     if (bytes) std::memcpy(entry.payload, data, bytes);
   } else {
-    reclaim();
     // A message larger than the whole budget may go alone.
-    if (in_flight_bytes_ > 0 && in_flight_bytes_ + bytes > buffer_bytes_) return Step::kAgain;
-    Arena& arena = *board_.group().arena();
-    Heap& heap = board_.group().heap();
-    const uint64_t offset = heap.allocate(sizeof(MailBlock) + bytes);
+    if (is_full(bytes)) return Step::kAgain;
+    const uint64_t offset = receive_block(bytes);
     if (offset == kNoOffset) {
       if (in_flight_bytes_ > 0) return Step::kAgain;
       status = {SMDDP_ERR_RESOURCE, smddp::format("no shared memory for a message of %zu bytes from rank %d to rank %d; SMDDP_HEAP_BYTES gives more",
-                                                  bytes, board_.global_rank(board_.rank()), board_.global_rank(destination))};
+                                                  bytes, members_.world_rank(members_.rank()), members_.world_rank(rank))};
       return Step::kFailed;
     }
-    auto* block = new (arena.at(offset)) MailBlock{};
-    block->released.store(0, std::memory_order_relaxed);
-    std::memcpy(arena.at(offset) + sizeof(MailBlock), data, bytes);
+    std::memcpy(block_data(offset), data, bytes);
     entry.offset = offset;
-    blocks_.push_back(offset);
-    in_flight_bytes_ += heap.block_bytes(offset);
   }
   const bool queued = std::any_of(outgoing_.begin(), outgoing_.end(), [&](const Outgoing& o) { return o.destination == destination; });
   if (queued || !push(destination, entry)) outgoing_.push_back({destination, entry});
   return Step::kDone;
+}
+
+bool Mail::is_full(size_t bytes) {
+  reclaim();
+  return in_flight_bytes_ > 0 && in_flight_bytes_ + bytes > buffer_bytes_;
+}
+
+uint64_t Mail::receive_block(size_t bytes) {
+  Heap& heap = board_.group().heap();
+  const uint64_t offset = heap.allocate(sizeof(MailBlock) + bytes);
+  if (offset == kNoOffset) return offset;
+  auto* block = new (board_.group().arena()->at(offset)) MailBlock{};
+  block->released.store(0, std::memory_order_relaxed);
+  blocks_.push_back(offset);
+  in_flight_bytes_ += heap.block_bytes(offset);
+  return offset;
+}
+
+void Mail::drop_block(uint64_t offset) {
+  reinterpret_cast<MailBlock*>(board_.group().arena()->at(offset))->released.store(1, std::memory_order_release);
 }
 
 bool Mail::push(int destination, const MailEntry& entry) {
@@ -98,10 +118,22 @@ void Mail::deliver(const Arrived& arrived, Receive& receive) {
   if (entry.bytes > receive.capacity) {
     receive.status = {SMDDP_ERR_TRUNCATED,
                       smddp::format("message of %zu bytes from rank %d, tag %d, is longer than the receive buffer of %zu bytes on rank %d, comm '%s'",
-                                    static_cast<size_t>(entry.bytes), board_.global_rank(arrived.source), entry.tag, receive.capacity,
-                                    board_.global_rank(board_.rank()), board_.name.c_str())};
+                                    static_cast<size_t>(entry.bytes), members_.world_rank(arrived.source), entry.tag, receive.capacity,
+                                    members_.world_rank(members_.rank()), board_.name.c_str())};
   }
   receive.done = true;
+}
+
+void Mail::arrive(int source, const MailEntry& entry) {
+  const Arrived arrived{source, entry};
+  const auto match = std::find_if(posted_.begin(), posted_.end(), [&](const Receive* r) { return matches(*r, source, entry.tag); });
+  if (match == posted_.end()) {
+    unexpected_.push_back(arrived);
+    return;
+  }
+  Receive& receive = **match;
+  posted_.erase(match);
+  deliver(arrived, receive);
 }
 
 // Empties all mailboxes of this rank into the receives that match, or into the list of the unexpected.
@@ -112,17 +144,7 @@ bool Mail::take_all() {
     uint64_t taken = box.taken.load(std::memory_order_relaxed);
     const uint64_t written = box.written.load(std::memory_order_acquire);
     if (taken == written) continue;
-    for (; taken != written; ++taken) {
-      const Arrived arrived{source, box.entries[taken % kMailEntries]};
-      const auto match = std::find_if(posted_.begin(), posted_.end(), [&](const Receive* r) { return matches(*r, source, arrived.entry.tag); });
-      if (match == posted_.end()) {
-        unexpected_.push_back(arrived);
-      } else {
-        Receive& receive = **match;
-        posted_.erase(match);
-        deliver(arrived, receive);
-      }
-    }
+    for (; taken != written; ++taken) arrive(members_.rank_on_board(source), box.entries[taken % kMailEntries]);
     box.taken.store(taken, std::memory_order_seq_cst);
     board_.group().notify(board_.members());
     moved = true;
@@ -171,11 +193,15 @@ bool Mail::drop_hopeless() {
       receive.status = board_.failure(nullptr);
     } else {
       // From anybody: hopeless once a rank has died, or when all others have left.
-      const auto& members = board_.members();
-      const auto left = std::count_if(members.begin(), members.end(), [&](int r) { return r != group.local_rank() && group.has_left(r); });
-      const bool died = std::any_of(members.begin(), members.end(), [&](int r) { return group.state(r) == RankState::kDead; });
-      if (receive.source != SMDDP_ANY_SOURCE) who = group.departed({members[static_cast<size_t>(receive.source)]});
-      else if (died || (left > 0 && left == board_.size() - 1)) who = group.departed(members);
+      int left = 0;
+      bool died = false;
+      for (int r = 0; r < members_.size(); ++r) {
+        if (r == members_.rank() || !members_.has_left(r)) continue;
+        ++left;
+        died = died || members_.is_dead(r);
+      }
+      if (receive.source != SMDDP_ANY_SOURCE) who = members_.has_left(receive.source) ? members_.departed(receive.source) : "";
+      else if (died || (left > 0 && left == members_.size() - 1)) who = members_.departed(-1);
       if (who.empty()) {
         ++it;
         continue;
@@ -183,8 +209,7 @@ bool Mail::drop_hopeless() {
       receive.status.code = SMDDP_ERR_PEER_GONE;
       receive.status.text = who;
     }
-    receive.status.text += smddp::format(" during recv(%zu bytes, source %d, tag %d) on comm '%s', rank %d", receive.capacity, receive.source,
-                                         receive.tag, board_.name.c_str(), board_.global_rank(board_.rank()));
+    receive.status.text += smddp::format(" during recv(%zu bytes, source %d, tag %d)", receive.capacity, receive.source, receive.tag) + where();
     receive.done = true;
     it = posted_.erase(it);
   }

@@ -22,20 +22,64 @@ struct Receive {
   size_t message_bytes = 0;
 };
 
+// The ranks that may send here: all members of a communicator, also those that its board does not have.
+class Members {
+ public:
+  virtual ~Members() = default;
+  virtual int size() const = 0;
+  virtual int rank() const = 0;
+  virtual int world_rank(int rank) const = 0;
+  virtual int board_rank(int rank) const = 0;         // −1: on another node
+  virtual int rank_on_board(int board_rank) const = 0;
+  virtual bool has_left(int rank) const = 0;           // and nothing it sent is still on its way
+  virtual bool is_dead(int rank) const = 0;
+  virtual std::string departed(int rank) const = 0;    // why it left; −1: why anybody did
+};
+
+// Where the board has them all.
+class BoardMembers final : public Members {
+ public:
+  explicit BoardMembers(const Board& board) : board_(board) {}
+  int size() const override { return board_.size(); }
+  int rank() const override { return board_.rank(); }
+  int world_rank(int rank) const override { return board_.global_rank(rank); }
+  int board_rank(int rank) const override { return rank; }
+  int rank_on_board(int board_rank) const override { return board_rank; }
+  bool has_left(int rank) const override { return board_.group().has_left(local(rank)); }
+  bool is_dead(int rank) const override { return board_.group().state(local(rank)) == RankState::kDead; }
+  std::string departed(int rank) const override { return rank < 0 ? board_.group().departed(board_.members()) : board_.group().departed({local(rank)}); }
+
+ private:
+  int local(int rank) const { return board_.members()[static_cast<size_t>(rank)]; }
+  const Board& board_;
+};
+
 class Mail {
  public:
-  explicit Mail(Board& board, uint64_t buffer_bytes) : board_(board), buffer_bytes_(buffer_bytes) {}
+  Mail(Board& board, const Members& members, uint64_t buffer_bytes) : board_(board), members_(members), buffer_bytes_(buffer_bytes) {}
   ~Mail();
 
-  // Takes the message over: kDone; kAgain while so many bytes are in flight that it has to wait for receivers; kFailed with status.
-  Step send(int destination, int tag, const void* data, size_t bytes, Status& status);
+  // Whether nothing can be sent to a rank: the communicator is broken or the rank has left.
+  bool refuses(int rank, int tag, size_t bytes, Status& status) const;
+
+  // Takes the message to a rank of the board over: kDone; kAgain while so many bytes are in flight that it has to wait for receivers; kFailed with status.
+  Step send(int rank, int tag, const void* data, size_t bytes, Status& status);
 
   // Matches a receive with what has come, or remembers it until it is done; it must stay where it is.
   void post(Receive& receive);
   void cancel(Receive& receive);
 
+  // A message from a rank of another node: short, or in a block of this rank's heap that receive_block() gave.
+  void arrive(int source, const MailEntry& entry);
+  bool is_full(size_t bytes);            // so many more would exceed what may be in flight
+  uint64_t receive_block(size_t bytes);  // kNoOffset: no room now
+  void drop_block(uint64_t offset);
+  unsigned char* block_data(uint64_t offset) const { return board_.group().arena()->at(offset) + sizeof(MailBlock); }
+
   // Moves what can be moved. True if anything was.
   bool progress();
+
+  uint64_t buffer_bytes() const { return buffer_bytes_; }
 
   // Whether there is anything to progress.
   bool busy() const { return !outgoing_.empty() || !posted_.empty(); }
@@ -58,7 +102,10 @@ class Mail {
   void deliver(const Arrived& arrived, Receive& receive);
   void reclaim();
 
+  std::string where() const;
+
   Board& board_;
+  const Members& members_;
   uint64_t buffer_bytes_;
   uint64_t in_flight_bytes_ = 0;
   std::deque<Outgoing> outgoing_;   // taken over, but the mailbox is full

@@ -19,6 +19,8 @@ struct Call {
   void* recvbuf = nullptr;
   int divisor = 1;      // AVG: ranks of the whole reduction
   bool finish = true;   // AVG: this operation's results are final
+  int parts = 0, lanes = 0;  // ReduceShares, GatherShares: the vector is cut into parts, rank r < lanes owns lane r of them; 0: a share each
+  const Call* whole = nullptr;  // the collective of several nodes that this is a step of
 };
 
 enum class Step : uint8_t {
@@ -51,6 +53,9 @@ struct Operation {
 
   Status status;
 };
+
+// 32 bits that differ, but for one chance in 2^32, when anything that ranks must agree on differs.
+uint32_t signature(const Call& call);
 
 // "allreduce(4096 × float32, sum)", "broadcast(16 × int8, root 2)", "barrier()".
 std::string call_text(const Call& call);

@@ -1,14 +1,10 @@
 // What each collective moves: who contributes how much, who reads whose contribution. Pure functions of call, rank and size.
 #pragma once
 
+#include "base/shares.hpp"
 #include "node/operation.hpp"
 
-#include <algorithm>
-
 namespace smddp::node {
-
-// Elements of one rank's share are cut on this boundary, so that every level of splitting keeps alignment.
-constexpr size_t kShareElements = 64;
 
 // Every rank reads every rank's contribution, so that a finished operation proves that all have entered it.
 constexpr bool full_exchange(Collective collective) {
@@ -65,25 +61,11 @@ constexpr bool has_share(Collective collective) {
          collective != Collective::kReduceShares;
 }
 
-struct Range {
-  size_t begin = 0, length = 0;  // elements
-};
-
-// Share of rank r of a vector of count elements cut among n ranks.
-constexpr Range share_of(size_t count, int n, int r) {
-  const size_t blocks = (count + kShareElements - 1) / kShareElements;
-  const size_t each = blocks / static_cast<size_t>(n), more = blocks % static_cast<size_t>(n);
-  const size_t rank = static_cast<size_t>(r);
-  const size_t first = rank * each + std::min(rank, more);
-  const size_t last = first + each + (rank < more ? 1 : 0);
-  const size_t begin = std::min(first * kShareElements, count);
-  return {begin, std::min(last * kShareElements, count) - begin};
-}
-
-// Part of segment k, of so many elements, in a piece of length elements.
-constexpr Range segment_of(size_t length, uint32_t k, size_t elements) {
-  const size_t begin = std::min(static_cast<size_t>(k) * elements, length);
-  return {begin, std::min(elements, length - begin)};
+// Share of rank r in a call that cuts its vector among the ranks of a node.
+constexpr Range share_of(const Call& call, int size, int r) {
+  if (!call.lanes) return smddp::share_of(call.count, size, r);
+  const int each = call.parts / call.lanes;
+  return r < call.lanes ? shares_of(call.count, call.parts, r * each, each) : Range{call.count, 0};
 }
 
 }  // namespace smddp::node

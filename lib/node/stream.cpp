@@ -27,7 +27,7 @@ size_t send_begin(const Call& call, const Range& piece) { return cuts_shares(cal
 
 // The piece of rank r in a vector that the collective cuts: equal shares of one vector, or one block each.
 Range piece_of(const Call& call, int size, int r) {
-  if (cuts_shares(call.collective)) return share_of(call.count, size, r);
+  if (cuts_shares(call.collective)) return share_of(call, size, r);
   if (call.collective == Collective::kBroadcast) return {0, call.count};
   return {static_cast<size_t>(r) * call.count, call.count};
 }

@@ -150,6 +150,16 @@ FIELD(smddp_message_t, source, 8, 4);
 FIELD(smddp_message_t, tag, 12, 4);
 FIELD(smddp_message_t, bytes, 16, 8);
 
+/* smddp_schedule_query_t */
+SIZE(smddp_schedule_query_t, 48);
+FIELD(smddp_schedule_query_t, struct_size, 0, 8);
+FIELD(smddp_schedule_query_t, collective, 8, 8);
+FIELD(smddp_schedule_query_t, algorithm, 16, 8);
+FIELD(smddp_schedule_query_t, nodes, 24, 8);
+FIELD(smddp_schedule_query_t, ranks, 32, 4);
+FIELD(smddp_schedule_query_t, rank, 36, 4);
+FIELD(smddp_schedule_query_t, root, 40, 4);
+
 /* Functions: a second declaration must agree with the header's. */
 #ifdef __cplusplus
 extern "C" {
@@ -161,6 +171,7 @@ smddp_status_t smddp_dtype_size(smddp_dtype_t, size_t *);
 const char *smddp_dtype_name(smddp_dtype_t);
 const char *smddp_op_name(smddp_op_t);
 smddp_status_t smddp_info(smddp_info_kind_t, smddp_info_format_t, char *, size_t, size_t *);
+smddp_status_t smddp_schedule_describe(const smddp_schedule_query_t *, smddp_info_format_t, char *, size_t, size_t *);
 smddp_status_t smddp_init(const smddp_init_options_t *, smddp_comm_t *);
 smddp_status_t smddp_unique_id_create(smddp_unique_id_t *);
 smddp_status_t smddp_finalize(smddp_comm_t);

@@ -7,7 +7,7 @@ LIB = SOURCE / "lib"
 ORDER = re.search(r"set\(layers ([\w ]+)\)", (LIB / "CMakeLists.txt").read_text())[1].split()
 # Beyond the order: what these layers, although they stand later, may see.
 ONLY = {"coll": {"base"}}
-NOT = {"node": {"topology", "bootstrap"}, "transport": {"node"}}
+NOT = {"node": {"topology", "bootstrap"}, "transport": {"bootstrap", "reduce", "coll", "node"}}
 # Clients of the C API: no include of lib/ at all. The simulator works on schedules.
 CLIENTS = ["tools", "torch_plugin", "bindings", "examples"]
 CLIENT_MAY = {"smddp-sim": {"base", "coll"}}

@@ -120,7 +120,7 @@ struct Case {
       case Collective::kReduce: return rank == call.root ? check(count, sum) : -1;
       case Collective::kReduceScatter: return check(count, [&](size_t i) { return sum(me * count + i); });
       case Collective::kReduceShares: {
-        const node::Range share = node::share_of(count, ranks, rank);
+        const smddp::Range share = smddp::share_of(count, ranks, rank);
         return check(share.begin + share.length, sum, share.begin);
       }
       case Collective::kBroadcast: return check(count, [&](size_t i) { return value_of(number, call.root, i); });
@@ -130,7 +130,7 @@ struct Case {
       case Collective::kScatter: return check(count, [&](size_t i) { return value_of(number, call.root, me * count + i); });
       case Collective::kGatherShares:
         for (int r = 0; r < ranks; ++r) {
-          const node::Range share = node::share_of(count, ranks, r);
+          const smddp::Range share = smddp::share_of(count, ranks, r);
           const long at = check(share.begin + share.length, [&](size_t i) { return value_of(number, r, i); }, share.begin);
           if (at >= 0) return at;
         }

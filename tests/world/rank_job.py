@@ -24,9 +24,10 @@ class Job:
     """Ranks 0 … size − 1 of one job, each running command. Leaves a with block with everything killed.
 
     wrap: a function of the rank that gives words to put before its command. env: added to the environment; port and job_id: chosen, so
-    that a second job can meet where the first one did."""
+    that a second job can meet where the first one did. address: of rank 0, which then listens by itself."""
 
-    def __init__(self, size, *command, env=None, wrap=None, port=0, job_id=None, ranks=None, inherit=True):
+    def __init__(self, size, *command, env=None, wrap=None, port=0, job_id=None, ranks=None, inherit=True, address=None):
+        inherit = inherit and address is None
         self.marker = f"{os.getpid()}.{time.monotonic_ns()}"
         self.job_id = job_id or self.marker
         listener = socket.socket()
@@ -36,7 +37,7 @@ class Job:
         self.port = listener.getsockname()[1]
         if not inherit:
             listener.close()
-        common = smddp_test.environment(WORLD_SIZE=str(size), LOCAL_WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(self.port),
+        common = smddp_test.environment(WORLD_SIZE=str(size), LOCAL_WORLD_SIZE=str(size), MASTER_ADDR=address or "127.0.0.1", MASTER_PORT=str(self.port),
                                         SMDDP_BOOTSTRAP_PORT=str(self.port), SMDDP_JOB_ID=self.job_id, SMDDP_TEST_MARKER=self.marker,
                                         **(env or {}))
         self.ranks = {}

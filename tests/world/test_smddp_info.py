@@ -39,6 +39,14 @@ class Info(smddp_test.TestCase):
         self.assertIn(b"123456789", run(INFO, "--params", "--json", env=environment(SMDDP_TIMEOUT_MS="123456789")).stdout)
         self.assertIn(b"7", run(INFO, "--launcher", env=environment(RANK="3", WORLD_SIZE="7", MASTER_ADDR="127.0.0.1", MASTER_PORT="29500")).stdout)
 
+    def test_exchange_and_reachable_address(self):
+        launcher = json.loads(run(INFO, "--launcher", "--json", env=environment(PMI_RANK="1", PMI_SIZE="2", PMI_FD="99")).stdout)["launcher"]
+        self.assertEqual((launcher["exchange"], launcher["address"], launcher["reachable_error"]), ("PMI", "", None))
+        self.assertTrue(launcher["reachable_address"])
+        launcher = json.loads(run(INFO, "--launcher", "--json", env=environment(SMDDP_BOOTSTRAP_INTERFACE="nosuch0")).stdout)["launcher"]
+        self.assertIsNone(launcher["reachable_address"])
+        self.assertIn("nosuch0", launcher["reachable_error"])
+
     def test_bad_environment(self):
         env = environment(RANK="2x", WORLD_SIZE="4", MASTER_ADDR="127.0.0.1", MASTER_PORT="29500")
         for options in ((), ("--json",)):
@@ -57,13 +65,34 @@ class Info(smddp_test.TestCase):
         self.assert_status(result, 0)
         self.assertIn(str(cpu).encode(), result.stdout)
 
+    def test_schedules(self):
+        text = run(INFO, "--schedule", "allreduce", "--algorithm", "sharded", "--ranks", "6")
+        self.assert_status(text, 0)
+        for rank in range(6):
+            self.assertIn(f"allreduce, algorithm sharded, rank {rank} of 6".encode(), text.stdout)
+        one = run(INFO, "--schedule", "broadcast", "--algorithm", "hierarchical", "--nodes", "2+2+2", "--root", "3", "--rank", "0", "--json")
+        self.assert_status(one, 0)
+        (schedule,) = json.loads(one.stdout)
+        self.assertEqual([schedule["rank"], schedule["root"], schedule["nodes"]], [0, 3, [[0, 1], [2, 3], [4, 5]]])
+        kinds = [step["kind"] for step in schedule["steps"]]
+        self.assertEqual(kinds, ["recv", "node broadcast"])
+        for options, words in (
+            (("--schedule", "allreduce", "--ranks", "3"), "halving_doubling"),
+            (("--schedule", "nothing", "--ranks", "3"), "reduce_scatter"),
+            (("--schedule", "allreduce", "--algorithm", "ring", "--nodes", "2+"), "2+"),
+            (("--rank", "3"), "--schedule"),
+        ):
+            result = run(INFO, *options)
+            self.assert_status(result, 2)
+            self.assert_says(result, words)
+
     def test_refusals_and_help(self):
         result = run(INFO, "--nope")
         self.assert_status(result, 2)
         self.assert_says(result, "--nope")
         result = run(INFO, "--help")
         self.assert_status(result, 0)
-        for option in (b"--json", b"--build", b"--topology", b"--params", b"--launcher", b"Exit status"):
+        for option in (b"--json", b"--build", b"--topology", b"--params", b"--launcher", b"--schedule", b"Exit status"):
             self.assertIn(option, result.stdout)
         self.assertRegex(run(INFO, "--version").stdout, rb"^smddp-info \d+\.\d+\.\d+\n$")
 

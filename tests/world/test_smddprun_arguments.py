@@ -93,8 +93,8 @@ class Arguments(smddp_test.TestCase):
     def test_refusals(self):
         cases = ((("-n", "0", "true"), "-n"), (("-n", "-1", "true"), "-1"), (("-n", "two", "true"), "two"), (("-n", "9999999", "true"), "9999999"),
                  (("-n", "2"), "no program"), ((), "no program"), (("--nonsense", "true"), "--nonsense"),
-                 (("--hosts", "a,b", "-n", "2", "true"), "--hosts"), (("--rsh=ssh", "-n", "2", "true"), "--rsh"),
-                 (("--servers", "2", "-n", "2", "true"), "--servers"), (("--tag", "--no-prefix", "true"), "--no-prefix"),
+                 (("--hosts", "a:x", "-n", "2", "true"), "--hosts"), (("--rsh=ssh", "-n", "2", "true"), "--rsh"),
+                 (("--hostfile", "h", "-n", "2", "true"), "--hostfile"), (("--servers", "2", "-n", "2", "true"), "--servers"), (("--tag", "--no-prefix", "true"), "--no-prefix"),
                  (("--grace", "-1", "-n", "2", "true"), "-1"))
         for arguments, text in cases:
             with self.subTest(arguments=arguments):

@@ -16,6 +16,8 @@ CASES = {
     "PMI without local rank": ({"PMI_RANK": "2", "PMI_SIZE": "3"}, "2 3 - - 2 3 -"),
     "Slurm": ({"SLURM_PROCID": "6", "SLURM_NTASKS": "9", "SLURM_STEP_NUM_TASKS": "7", "SLURM_LOCALID": "2", "SLURM_NODEID": "2",
                "SLURM_STEP_TASKS_PER_NODE": "2(x2),3"}, "6 7 2 3 6 7 2"),
+    "Slurm with PMI": ({"SLURM_PROCID": "1", "SLURM_NTASKS": "2", "SLURM_LOCALID": "1", "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0",
+                        "PMI_RANK": "1", "PMI_SIZE": "2", "PMI_JOBID": "7.0"}, "1 2 1 - 1 2 1"),
     "torchrun before Open MPI": ({"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1", "OMPI_COMM_WORLD_RANK": "0",
                                   "OMPI_COMM_WORLD_SIZE": "1"}, "1 2 1 - 1 2 1"),
 }

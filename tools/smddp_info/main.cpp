@@ -1,4 +1,7 @@
 // smddp-info: what smddp_info(3) knows, for people and for programs. Invariant: it starts no job and needs none.
+#include "schedule.hpp"
+#include "text.hpp"
+
 #include <smddp/smddp.h>
 
 #include <CLI/CLI.hpp>
@@ -28,27 +31,11 @@ constexpr Section kSections[] = {
 constexpr const char* kFooter = R"(
 Without options all sections are printed. --json prints one object with a member a section: build, topology,
 parameters, launcher. A section that cannot be read is reported on standard error; the others are printed.
+--schedule prints schedules instead, with --json an array of objects:
+  smddp-info --schedule allreduce --algorithm sharded --ranks 6
+  smddp-info --schedule broadcast --algorithm hierarchical --nodes 2+2+2 --root 3 --rank 0
 
 Exit status: 0; 1 if a section could not be read; 2 for a bad command line.)";
-
-// The text of a section; on failure false, and the sentence instead of the text.
-bool read_section(smddp_info_kind_t kind, smddp_info_format_t format, std::string& text) {
-  size_t length = 0;
-  smddp_status_t status = smddp_info(kind, format, nullptr, 0, &length);
-  // What is described may grow between two calls.
-  for (size_t capacity = 0; status == SMDDP_SUCCESS && capacity <= length;) {
-    capacity = length + 1;
-    text.resize(capacity);
-    status = smddp_info(kind, format, text.data(), capacity, &length);
-  }
-  if (status != SMDDP_SUCCESS) {
-    text = smddp_last_error();
-    return false;
-  }
-  text.resize(length);
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return true;
-}
 
 int print_sections(const std::vector<const Section*>& sections, bool as_json) {
   int status = 0;
@@ -56,7 +43,9 @@ int print_sections(const std::vector<const Section*>& sections, bool as_json) {
   const char* separator = "";
   for (const Section* section : sections) {
     std::string text;
-    if (!read_section(section->kind, as_json ? SMDDP_FORMAT_JSON : SMDDP_FORMAT_TEXT, text)) {
+    const smddp_info_format_t format = as_json ? SMDDP_FORMAT_JSON : SMDDP_FORMAT_TEXT;
+    const auto describe = [&](char* buffer, size_t capacity, size_t* length) { return smddp_info(section->kind, format, buffer, capacity, length); };
+    if (!read_text(describe, text)) {
       std::fprintf(stderr, "smddp-info: %s: %s\n", section->name, text.c_str());
       status = kFailed;
     } else if (as_json) {
@@ -74,7 +63,7 @@ int print_sections(const std::vector<const Section*>& sections, bool as_json) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Describes the library, this machine, the parameters and the launcher.", "smddp-info");
+  CLI::App app("Describes the library, this machine, the parameters, the launcher, and schedules of collectives.", "smddp-info");
   app.footer(kFooter);
   app.set_help_flag("-h,--help", "Print this text");
   bool as_json = false, version = false;
@@ -85,6 +74,8 @@ int main(int argc, char** argv) {
   app.add_flag("--params,--parameters", chosen[2], "Every SMDDP_* variable: value, default, range, meaning");
   app.add_flag("--launcher", chosen[3], "Rank, size and address that smddp_init would take, and from where");
   app.add_flag("--version", version, "Print the version of the library");
+  ScheduleOptions schedule;
+  add_schedule_options(app, schedule);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -100,6 +91,7 @@ int main(int argc, char** argv) {
     std::printf("smddp-info %d.%d.%d\n", major, minor, patch);
     return 0;
   }
+  if (!schedule.collective.empty()) return print_schedule(schedule, as_json);
   std::vector<const Section*> sections;
   for (size_t i = 0; i < std::size(kSections); ++i) {
     if (chosen[i]) sections.push_back(&kSections[i]);

@@ -65,12 +65,12 @@ void apply_exports(const std::vector<std::string>& exports, Environment& environ
   }
 }
 
-void set_rank(int rank, int size, const MeetingPoint& point, Environment& environment) {
-  const std::string r = std::to_string(rank), n = std::to_string(size);
+void set_rank(const RankNumbers& numbers, const MeetingPoint& point, Environment& environment) {
+  const std::string r = std::to_string(numbers.rank), n = std::to_string(numbers.size), local = std::to_string(numbers.local_rank);
   const std::pair<const char*, std::string> values[] = {
-      {"RANK", r}, {"WORLD_SIZE", n}, {"LOCAL_RANK", r}, {"LOCAL_WORLD_SIZE", n},
+      {"RANK", r}, {"WORLD_SIZE", n}, {"LOCAL_RANK", local}, {"LOCAL_WORLD_SIZE", std::to_string(numbers.local_size)},
       {"MASTER_ADDR", point.address}, {"MASTER_PORT", std::to_string(point.master_port)},
-      {"SMDATAPARALLEL_WORLD_RANK", r}, {"SMDATAPARALLEL_WORLD_SIZE", n}, {"SMDATAPARALLEL_LOCAL_RANK", r},
+      {"SMDATAPARALLEL_WORLD_RANK", r}, {"SMDATAPARALLEL_WORLD_SIZE", n}, {"SMDATAPARALLEL_LOCAL_RANK", local},
       {"SMDDP_JOB_ID", point.job_id}, {"SMDDP_BOOTSTRAP_ADDRESS", point.address},
       {"SMDDP_BOOTSTRAP_PORT", std::to_string(point.bootstrap_port)}};
   for (const auto& [name, value] : values) environment.set(name, value);

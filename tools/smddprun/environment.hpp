@@ -10,8 +10,11 @@ namespace smddprun {
 
 class Environment {
  public:
-  // A copy of this process's environment.
+  // A copy of this process's environment, or these entries.
   Environment();
+  explicit Environment(std::vector<std::string> entries) : entries_(std::move(entries)) {}
+
+  const std::vector<std::string>& entries() const { return entries_; }
 
   const char* get(const std::string& name) const;  // NULL if absent
   void set(const std::string& name, const std::string& value);
@@ -36,8 +39,12 @@ struct MeetingPoint {
   std::string job_id;
 };
 
-// Sets everything that rank needs but SMDDP_BOOTSTRAP_FD, and removes that one.
-void set_rank(int rank, int size, const MeetingPoint& point, Environment& environment);
+struct RankNumbers {
+  int rank, size, local_rank, local_size;
+};
+
+// Sets everything that a rank needs but SMDDP_BOOTSTRAP_FD, and removes that one.
+void set_rank(const RankNumbers& numbers, const MeetingPoint& point, Environment& environment);
 
 // 128 random bits as text.
 std::string random_job_id();

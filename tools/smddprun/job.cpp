@@ -150,6 +150,7 @@ void Job::on_keeper() {
         fail(found ? kCannotExecute : kNotFound, with_errno(std::string("cannot run '") + options_.program + "'", event.value));
         break;
       }
+      case Event::kLost: on_lost(event.rank, event.value); break;
       case Event::kDying: suspects_.push_back(event.rank); break;
       case Event::kExited: on_exit(event.rank, event.value); break;
       case Event::kEnded:
@@ -168,6 +169,8 @@ void Job::on_exit(int rank, int status) {
   if (status != 0 && !status_ && verdict_deadline_ms_ == INT64_MAX) {
     suspects_.insert(suspects_.begin(), rank);
     verdict_deadline_ms_ = clock_ms() + kVerdictMs;
+  } else if (status != 0 && !status_ && !options_.hosts.empty()) {
+    suspects_.push_back(rank);
   }
   if (running_ == 0 && stage_ == kRunning && suspects_.empty()) {
     stage_ = kLingering;
@@ -175,14 +178,28 @@ void Job::on_exit(int rank, int status) {
   }
 }
 
+void Job::on_lost(int first_rank, int status) {
+  const HostShare& host = host_of(options_.hosts, first_rank);
+  for (int rank = host.first_rank; rank < host.first_rank + host.ranks; ++rank) {
+    if (statuses_[rank] < 0) --running_;
+    if (statuses_[rank] < 0) statuses_[rank] = status;
+  }
+  const std::string end = WIFSIGNALED(status) ? "was ended by " + describe_signal(WTERMSIG(status))
+                                              : "ended with status " + std::to_string(WEXITSTATUS(status));
+  fail(kLauncherFailed, "host " + host.name + ": the remote command " + end + " before its ranks did");
+}
+
+bool Job::is_consequence(int rank) const { return WIFEXITED(statuses_[rank]) && WEXITSTATUS(statuses_[rank]) == 1; }
+
 void Job::judge() {
   if (verdict_deadline_ms_ == INT64_MAX || status_) return;
-  const auto is_consequence = [this](int rank) { return WIFEXITED(statuses_[rank]) && WEXITSTATUS(statuses_[rank]) == 1; };
   int rank = suspects_.front();
   for (const int other : suspects_) {
     if (statuses_[other] < 0 && clock_ms() < verdict_deadline_ms_) return;
     if (statuses_[other] > 0 && is_consequence(rank) && !is_consequence(other)) rank = other;
   }
+  // The death of a rank on another host may be known to its peers before it is known here.
+  if (!options_.hosts.empty() && is_consequence(rank) && running_ > 0 && clock_ms() < verdict_deadline_ms_) return;
   // What the rank said last belongs before what is said about it.
   for (int stream = 2 * rank; stream < 2 * rank + 2; ++stream) streams_[stream]->pump();
   const int status = statuses_[rank];

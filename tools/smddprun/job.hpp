@@ -4,6 +4,7 @@
 #pragma once
 
 #include "fd.hpp"
+#include "hosts.hpp"
 #include "keeper.hpp"
 #include "rank_stream.hpp"
 #include "sink.hpp"
@@ -23,6 +24,7 @@ struct JobOptions {
   int64_t grace_ms = 5000;
   int64_t timeout_ms = 0;  // 0: none
   const char* program = "";
+  std::vector<HostShare> hosts;  // empty: this machine alone
 };
 
 class Job {
@@ -49,6 +51,8 @@ class Job {
   void on_keeper();
   void on_signal();
   void on_exit(int rank, int status);
+  void on_lost(int first_rank, int status);
+  bool is_consequence(int rank) const;
   void judge();
   void fail(int status, const std::string& sentence);
   void command(int signal, Command::Target target);
@@ -66,7 +70,7 @@ class Job {
   std::vector<std::unique_ptr<RankStream>> streams_;
 
   std::vector<int> statuses_;  // wait statuses, −1 before the end
-  std::vector<int> suspects_;  // the first rank that failed and those that were dying then
+  std::vector<int> suspects_;  // the first rank that failed and those that were dying then, on other hosts also those that failed soon after
   int64_t verdict_deadline_ms_ = INT64_MAX;
 
   Stage stage_ = kRunning;

@@ -56,7 +56,7 @@ void Keeper::start_ranks() {
     return;
   }
   Fd read_end(ends[0]), write_end(ends[1]);
-  for (int rank = 0; rank < plan_.size; ++rank) {
+  for (int rank = plan_.first_rank; rank < plan_.first_rank + plan_.ranks; ++rank) {
     const pid_t pid = spawn_rank(plan_, rank, write_end);
     if (pid < 0) {
       report({Event::kForkFailed, rank, errno});

@@ -19,10 +19,10 @@ struct Command {
 // From keeper to launcher, one packet each. Exits come in the order in which the ranks died; before the first that is a failure
 // come the ranks that were dying too, dead or on their way to it.
 struct Event {
-  enum Kind : int32_t { kForkFailed, kExecFailed, kDying, kExited, kEnded };
+  enum Kind : int32_t { kForkFailed, kExecFailed, kDying, kExited, kEnded, kLost };
   int32_t kind;
-  int32_t rank;
-  int32_t value;  // errno, errno, 0, wait status, 0
+  int32_t rank;   // of kLost: the first one of a host whose remote command ended before its ranks
+  int32_t value;  // errno, errno, 0, wait status, 0, wait status
 };
 
 // Starts the ranks and stays until they and all their descendants are gone. Runs in a child of the launcher, all signals blocked.

@@ -8,6 +8,8 @@
 
 #include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <sstream>
 
 namespace smddprun {
 namespace {
@@ -16,6 +18,9 @@ constexpr const char* kFooter = R"(
 Without -n, inside another launcher's environment (torchrun, mpirun, mpiexec, srun, or smddprun itself), no
 process is started: the launcher's variables are translated to RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
 and SMDATAPARALLEL_*, and the program takes smddprun's place. Without -n and without a launcher: -n 1.
+
+With --hosts the ranks run on these hosts, in the order of the list. There the remote command starts this same program,
+by the path that it has here, which takes working folder, environment and arguments from here.
 
 Variables that every rank gets:
   RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
@@ -34,6 +39,7 @@ Exit status: that of the rank that failed first, 128 + N if signal N ended it, 0
 Examples:
   smddprun -n 4 python train.py --epochs 3
   smddprun -n 2 -x OMP_NUM_THREADS=1 --timeout 600 ./train
+  smddprun --hosts node1:8,node2:8 --rsh "ssh -o BatchMode=yes" ./train
   mpirun -np 8 smddprun python -m mpi4py train.py)";
 
 class Formatter : public CLI::Formatter {
@@ -52,6 +58,13 @@ int find_program(const CLI::App& app, int argc, char** argv) {
   return argc;
 }
 
+std::vector<std::string> split_words(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
+  if (words.empty()) throw Failure("--rsh '" + text + "' is no command");
+  return words;
+}
+
 int refuse(const std::string& sentence) {
   std::fprintf(stderr, "smddprun: %s (smddprun --help)\n", sentence.c_str());
   return kLauncherFailed;
@@ -60,13 +73,14 @@ int refuse(const std::string& sentence) {
 }  // namespace
 
 std::optional<int> parse_options(int argc, char** argv, Options& options) {
-  CLI::App app("Starts a program as the ranks of one job on this machine.", "smddprun");
+  CLI::App app("Starts a program as the ranks of one job, on this machine or on several hosts.", "smddprun");
   app.formatter(std::make_shared<Formatter>());
   app.footer(kFooter);
   app.set_help_flag("-h,--help", "Print this text");
   bool version = false;
   bool tag = false, no_prefix = false;
   std::vector<std::string> later;
+  std::string hosts, remote_command;
   app.add_flag("--version", version, "Print the version");
   auto* ranks = app.add_option("-n,--np", options.ranks, "Number of ranks, 1 … " + std::to_string(kMaximumRanks));
   ranks->type_name("N")->check(CLI::Range(1, kMaximumRanks).description(""));
@@ -78,7 +92,10 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
       ->type_name("SECONDS")->check(CLI::Range(0.0, 1e9).description(""));
   app.add_option("-x", options.exports, "Set a variable for the ranks; repeatable. A bare NAME is accepted: all are passed on anyway")
       ->type_name("NAME=VALUE")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
-  for (const char* name : {"--hosts", "--hostfile", "--rsh", "--servers"}) {
+  auto* hosts_option = app.add_option("--hosts", hosts, "Hosts and how many ranks each takes, default 1")->type_name("HOST[:N],…");
+  app.add_option("--rsh", remote_command, "Command that runs another on a host, as in CMD HOST COMMAND, default ssh")
+      ->type_name("CMD")->needs(hosts_option);
+  for (const char* name : {"--hostfile", "--servers"}) {
     app.add_option(name, later)->group("")->expected(1);
   }
 
@@ -97,10 +114,17 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
     std::puts("smddprun " SMDDP_VERSION_STRING);
     return 0;
   }
-  for (const char* name : {"--hosts", "--hostfile", "--rsh", "--servers"}) {
-    if (app.count(name) > 0) return refuse(std::string(name) + " is not supported by this version: all ranks run on this machine");
+  for (const char* name : {"--hostfile", "--servers"}) {
+    if (app.count(name) > 0) return refuse(std::string(name) + " is not supported by this version");
   }
   if (program >= argc) return refuse("no program to run");
+  try {
+    if (hosts_option->count() > 0) options.hosts = parse_hosts(hosts, options.ranks);
+    if (!options.hosts.empty()) options.ranks = options.hosts.back().first_rank + options.hosts.back().ranks;
+    if (app.count("--rsh") > 0) options.remote_command = split_words(remote_command);
+  } catch (const Failure& failure) {
+    return refuse(failure.what());
+  }
   options.prefix = !no_prefix;
   options.program = argv + program;
   return std::nullopt;

@@ -1,6 +1,8 @@
 // The command line. Invariant: whatever follows the program's name is the program's own, byte for byte.
 #pragma once
 
+#include "hosts.hpp"
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,7 +12,9 @@ namespace smddprun {
 constexpr int kMaximumRanks = 4096;
 
 struct Options {
-  int ranks = 0;                     // 0: not given
+  int ranks = 0;                     // 0: not given, and no hosts either
+  std::vector<HostShare> hosts;      // empty: all ranks run here
+  std::vector<std::string> remote_command = {"ssh"};
   bool prefix = true;
   double grace_s = 5;
   double timeout_s = 0;              // 0: none

@@ -5,6 +5,8 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <nlohmann/json.hpp>
+#include <smddp/smddp.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -56,7 +58,44 @@ int port_of(const Fd& fd) {
   return ntohs(address.any.sa_family == AF_INET ? address.v4.sin_port : address.v6.sin6_port);
 }
 
+void listen_on(Ports& ports) {
+  if (!ports.listener) throw Failure(with_errno("cannot bind a TCP port on this machine", errno));
+  if (listen(ports.listener.get(), SOMAXCONN) != 0) throw Failure(with_errno("listen", errno));
+  ports.bootstrap_port = port_of(ports.listener);
+}
+
+void reserve_master_port(Ports& ports) {
+  ports.reservation = bind_any_port(AF_INET6, false);
+  if (!ports.reservation) ports.reservation = bind_any_port(AF_INET, false);
+  if (!ports.reservation) throw Failure(with_errno("cannot reserve a TCP port on this machine", errno));
+  // Only now: with SO_REUSEADDR set earlier the kernel might choose a port that another launcher has reserved in the same way.
+  const int yes = 1;
+  setsockopt(ports.reservation.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  ports.master_port = port_of(ports.reservation);
+}
+
+// As the library finds it.
+std::string reachable_address() {
+  size_t length = 0;
+  if (smddp_info(SMDDP_INFO_LAUNCHER, SMDDP_FORMAT_JSON, nullptr, 0, &length)) throw Failure(smddp_last_error());
+  std::string text(length + 1, '\0');
+  if (smddp_info(SMDDP_INFO_LAUNCHER, SMDDP_FORMAT_JSON, text.data(), text.size(), &length)) throw Failure(smddp_last_error());
+  const auto launcher = nlohmann::json::parse(text.c_str());
+  if (!launcher.at("reachable_address").is_string()) throw Failure(launcher.at("reachable_error").get<std::string>());
+  return launcher.at("reachable_address").get<std::string>();
+}
+
 }  // namespace
+
+Ports reserve_ports_for_hosts() {
+  Ports ports;
+  ports.address = reachable_address();
+  ports.listener = bind_any_port(AF_INET6, false);
+  if (!ports.listener) ports.listener = bind_any_port(AF_INET, false);
+  listen_on(ports);
+  reserve_master_port(ports);
+  return ports;
+}
 
 Ports reserve_ports() {
   Ports ports;
@@ -69,17 +108,8 @@ Ports reserve_ports() {
   }
   if (!ports.listener) ports.listener = bind_any_port(AF_INET, false);
   if (!ports.listener) ports.listener = bind_any_port(AF_INET6, false);
-  if (!ports.listener) throw Failure(with_errno("cannot bind a TCP port on this machine", errno));
-  if (listen(ports.listener.get(), SOMAXCONN) != 0) throw Failure(with_errno("listen", errno));
-  ports.bootstrap_port = port_of(ports.listener);
-
-  ports.reservation = bind_any_port(AF_INET6, false);
-  if (!ports.reservation) ports.reservation = bind_any_port(AF_INET, false);
-  if (!ports.reservation) throw Failure(with_errno("cannot reserve a TCP port on this machine", errno));
-  // Only now: with SO_REUSEADDR set earlier the kernel might choose a port that another launcher has reserved in the same way.
-  const int yes = 1;
-  setsockopt(ports.reservation.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  ports.master_port = port_of(ports.reservation);
+  listen_on(ports);
+  reserve_master_port(ports);
   return ports;
 }
 

@@ -21,10 +21,11 @@ namespace {
   } else if (plan.rank0_stdin) {
     dup2(plan.rank0_stdin.get(), STDIN_FILENO);
   }
-  dup2(plan.streams[rank].out.get(), STDOUT_FILENO);
-  dup2(plan.streams[rank].err.get(), STDERR_FILENO);
+  const int local_rank = rank - plan.first_rank;
+  dup2(plan.streams[local_rank].out.get(), STDOUT_FILENO);
+  dup2(plan.streams[local_rank].err.get(), STDERR_FILENO);
 
-  set_rank(rank, plan.size, plan.point, plan.environment);
+  set_rank({rank, plan.size, local_rank, plan.ranks}, plan.point, plan.environment);
   if (rank == 0) {
     fcntl(plan.listener.get(), F_SETFD, 0);
     plan.environment.set("SMDDP_BOOTSTRAP_FD", std::to_string(plan.listener.get()));

@@ -19,13 +19,15 @@ struct RankStreams {
 
 // What all ranks of a job are started with.
 struct LaunchPlan {
-  int size = 0;
+  int size = 0;                  // of the job
+  int first_rank = 0;            // here
+  int ranks = 0;                 // here
   char** program = nullptr;
   Environment environment;
   MeetingPoint point;
   Fd listener;
   Fd rank0_stdin;                // invalid: rank 0 has the launcher's own
-  std::vector<RankStreams> streams;
+  std::vector<RankStreams> streams;  // of the ranks here
   sigset_t signal_mask;          // as the launcher found it
   rlimit descriptor_limit;
 };

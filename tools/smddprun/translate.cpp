@@ -41,7 +41,14 @@ const char* size_variable(const Launcher& launcher, const Environment& environme
   return nullptr;
 }
 
+// Slurm may offer PMI beside its own variables, which say more.
+bool is_slurms_pmi(const Environment& environment) {
+  const char *pmi = environment.get("PMI_JOBID"), *job = environment.get("SLURM_JOB_ID"), *step = environment.get("SLURM_STEP_ID");
+  return pmi && job && step && pmi == std::string(job) + "." + step;
+}
+
 bool is_present(const Launcher& launcher, const Environment& environment) {
+  if (std::strcmp(launcher.name, "PMI") == 0 && is_slurms_pmi(environment)) return false;
   return environment.get(launcher.rank) && size_variable(launcher, environment);
 }
 

@@ -5,16 +5,13 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
 from typing import Callable
+
+from install import PACKAGES, Unavailable, install, run_checked
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 FLOOR_SOURCES = [str(HERE.parent / "floor" / name) for name in ("main.c", "exchange.c", "pipelined.c")]
-
-
-class Unavailable(Exception):
-    """A contestant cannot run here; the text says why."""
 
 
 @dataclasses.dataclass
@@ -41,25 +38,6 @@ class Contestant:
     command: Callable[[Machine, int, str, list[int]], tuple[list[str], dict[str, str]]]
     collectives: tuple[str, ...] = ()  # empty: all
     version: str = ""
-
-
-def run_checked(command, what):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode:
-        raise Unavailable(f"{what} failed: {done.stdout.strip().splitlines()[-1:] or done.returncode}")
-
-
-def install(cache, name, packages):
-    """A virtual environment of that name with the packages, made once; returns its folder."""
-    folder = cache / name
-    stamp = folder / ".packages"
-    wanted = " ".join(packages)
-    if not stamp.exists() or stamp.read_text() != wanted:
-        print(f"installing {wanted} into {folder}", file=sys.stderr)
-        run_checked([sys.executable, "-m", "venv", str(folder)], "python3 -m venv")
-        run_checked([str(folder / "bin" / "pip"), "install", "-q", *packages], f"pip install {wanted}")
-        stamp.write_text(wanted)
-    return folder
 
 
 def installed_version(folder, package):
@@ -96,9 +74,9 @@ def floor_command(machine, ranks, collective, sizes):
 
 # ---- MPI libraries: the wheel's own mpi.h and libmpi, without its compiler wrapper ----
 
-def prepare_mpi(name, package, packages):
+def prepare_mpi(name, package):
     def prepare(machine):
-        folder = install(machine.cache, name, packages)
+        folder = install(machine.cache, name, PACKAGES[name])
         compile_bench(machine.cache / f"bench_{name}", "mpi_calls.c", [f"{folder}/include"], f"{folder}/lib", "mpi")
         return installed_version(folder, package)
     return prepare
@@ -121,7 +99,6 @@ def mpi_command(name, launcher_flags, rank_variable, environment, oversubscribed
     return command
 
 
-IMPI_PACKAGES = ["impi-rt>=2021.18,<2022", "impi-devel>=2021.18,<2022"]
 OPENMPI_FLAGS = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
 
 
@@ -177,20 +154,20 @@ def all_contestants():
     return [
         Contestant("floor", "floor", "floor", "the bare loops of tests/bench/floor, private buffers: the fastest of small, one_shot and "
                    "two_copy; -O3 -march=native", prepare_floor, floor_command, ("allreduce",)),
-        Contestant("mpich", "MPICH", "peer", "as installed", prepare_mpi("mpich", "mpich", ["mpich>=5,<6"]),
+        Contestant("mpich", "MPICH", "peer", "as installed", prepare_mpi("mpich", "mpich"),
                    mpi_command("mpich", [], "PMI_RANK", {})),
         Contestant("openmpi", "Open MPI", "peer",
                    " ".join(OPENMPI_FLAGS) + "; with more ranks than CPUs also --mca mpi_yield_when_idle 1",
-                   prepare_mpi("openmpi", "openmpi", ["openmpi>=5,<6"]),
+                   prepare_mpi("openmpi", "openmpi"),
                    mpi_command("openmpi", OPENMPI_FLAGS, "OMPI_COMM_WORLD_LOCAL_RANK", {"OPAL_PREFIX": "{folder}"},
                                ["--mca", "mpi_yield_when_idle", "1"])),
         Contestant("impi", "Intel MPI", "peer", "I_MPI_FABRICS=shm I_MPI_PIN=0; with more ranks than CPUs also I_MPI_WAIT_MODE=1",
-                   prepare_mpi("impi", "impi_rt", IMPI_PACKAGES),
+                   prepare_mpi("impi", "impi_rt"),
                    mpi_command("impi", [], "PMI_RANK", {"I_MPI_ROOT": "{folder}", "I_MPI_FABRICS": "shm", "I_MPI_PIN": "0"},
                                (), {"I_MPI_WAIT_MODE": "1"})),
         Contestant("impi_ofi", "Intel MPI ofi", "peer", "I_MPI_FABRICS=ofi FI_PROVIDER=shm (process_vm_readv for large messages) "
                    "I_MPI_PIN=0; with more ranks than CPUs also I_MPI_WAIT_MODE=1",
-                   prepare_mpi("impi", "impi_rt", IMPI_PACKAGES),
+                   prepare_mpi("impi", "impi_rt"),
                    mpi_command("impi", [], "PMI_RANK", {"I_MPI_ROOT": "{folder}", "FI_PROVIDER_PATH": "{folder}/lib",
                                                         "I_MPI_FABRICS": "ofi", "FI_PROVIDER": "shm", "I_MPI_PIN": "0"},
                                (), {"I_MPI_WAIT_MODE": "1"})),

@@ -12,6 +12,7 @@ import time
 
 import contestants as cast
 import report
+from install import cache_folder
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLLECTIVES = ("allreduce", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall", "gather", "scatter", "barrier")
@@ -42,7 +43,7 @@ def listed(kind):
 
 
 def arguments():
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "smddp-peers"
+    cache = cache_folder()
     names = [c.name for c in cast.all_contestants()]
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--ranks", type=listed(rank_count), default=[2], metavar="N,…", help="numbers of ranks (default 2)")

@@ -96,8 +96,21 @@ static void several_addresses(void**) {
     }
     // Clients of one name may find rank 0 under either of its addresses.
     std::string wrong = meet_by_unique_id("10.9.0.1") + meet_at({"10.9.0.1", "fd00::9", "172.17.0.1"});
-    set_only({{"SMDDP_BOOTSTRAP_INTERFACE", "docker0"}});
-    wrong += meet_by_unique_id("172.17.0.1");
+    for (const auto& [interface, address] :
+         {std::pair{"docker0", "172.17.0.1"}, {"docker", "172.17.0.1"}, {"eth", "10.9.0.1"}, {"docker,lo", "172.17.0.1"}, {"lo", "127.0.0.1"},
+          {"^eth", "172.17.0.1"}, {"^eth7,docker", "127.0.0.1"}, {"^docker0", "10.9.0.1"}}) {
+      set_only({{"SMDDP_BOOTSTRAP_INTERFACE", interface}});
+      wrong += meet_by_unique_id(address);
+    }
+    // eth7 in full is not eth70.
+    command("ip link add eth70 type veth peer name v2 && ip link set v2 up && ip link set eth70 up && ip addr add 10.9.1.1/24 dev eth70 && ip link set eth7 down");
+    set_only({{"SMDDP_BOOTSTRAP_INTERFACE", "eth7"}});
+    try {
+      create_unique_id();
+      wrong += "eth7 is down, yet it has an address\n";
+    } catch (const Error&) {
+    }
+    command("ip link set eth7 up && ip addr replace fd00::9/64 dev eth7 nodad; ip link del eth70");
     set_only({});
     if (!set_hosts("fd00::9 head.test\n10.9.0.1 head.test\n127.0.1.1 head.test\n")) return wrong.empty() ? "SKIP: /etc/hosts cannot be replaced" : wrong;
     wrong += meet_at({"head.test"});

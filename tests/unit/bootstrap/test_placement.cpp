@@ -1,5 +1,7 @@
 // Where rank, size, address, port and job id come from, and the words for every way in which they can be wrong.
 #include "base/log.hpp"
+#include "bootstrap/pmix.hpp"
+#include "bootstrap/slurm.hpp"
 #include "unit/bootstrap/environment.hpp"
 #include "unit/bootstrap/ranks.hpp"
 
@@ -115,6 +117,60 @@ static void slurm_outside_of_a_step_is_no_launcher(void**) {
   expect(placement(nullptr), 0, 1, "", 0, 1, "", "one process");
   setenv("SLURM_STEP_ID", "4294967291", 1);
   expect(placement(nullptr), 0, 1, "", 0, 1, "", "one process");
+}
+
+static void launchers_that_carry_the_place_to_meet(void**) {
+  set_only({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "3"}, {"PMIX_NAMESPACE", "prterun-1"}});
+  if (pmix_is_built_in()) {
+    expect(placement(nullptr), 1, 3, "", 0, 1, "prterun-1", "Open MPI");
+    assert_int_equal(placement(nullptr).exchange, Exchange::kPmix);
+  }
+  set_only({{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"PMI_FD", "7"}});
+  expect(placement(nullptr), 2, 3, "", 0, 1, "", "PMI");
+  assert_int_equal(placement(nullptr).exchange, Exchange::kPmi);
+  // What smddprun makes of it.
+  set_only({{"RANK", "2"}, {"WORLD_SIZE", "3"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"PMI_FD", "7"}});
+  expect(placement(nullptr), 2, 3, "", 0, 1, "", "RANK and WORLD_SIZE");
+  assert_int_equal(placement(nullptr).exchange, Exchange::kPmi);
+  // Variables and options that say it come first.
+  set_only({{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"PMI_FD", "7"}, {"MASTER_ADDR", "h"}, {"MASTER_PORT", "5"}});
+  expect(placement(nullptr), 2, 3, "h", 5, 1, "", "PMI");
+  assert_int_equal(placement(nullptr).exchange, Exchange::kNone);
+  // A launcher that means another job does not know the place of this one.
+  set_only({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"PMI_FD", "7"}});
+  expect_error(nullptr, SMDDP_ERR_INVALID_ARGUMENT, {"WORLD_SIZE=2", "MASTER_ADDR"});
+}
+
+static void slurm_meets_on_its_first_host(void**) {
+  set_only({{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "3"}, {"SLURM_STEP_ID", "2"}, {"SLURM_JOB_ID", "77"}, {"SLURM_STEP_NODELIST", "n[07-09],x"},
+            {"SLURMD_NODENAME", "n08"}});
+  const int port = slurm_port(77, 2);
+  expect(placement(nullptr), 1, 3, "n07", port, kPortsToTry, "77.2", "Slurm");
+  // Its own PMI is left to MPI.
+  setenv("PMI_RANK", "1", 1);
+  setenv("PMI_SIZE", "3", 1);
+  setenv("PMI_FD", "9", 1);
+  setenv("PMI_JOBID", "77.2", 1);
+  expect(placement(nullptr), 1, 3, "n07", port, kPortsToTry, "77.2", "Slurm");
+  assert_int_equal(placement(nullptr).exchange, Exchange::kNone);
+  // Hydra that a Slurm step started is not Slurm's.
+  unsetenv("PMI_JOBID");
+  assert_int_equal(placement(nullptr).exchange, Exchange::kPmi);
+  unsetenv("PMI_RANK");
+  unsetenv("PMI_SIZE");
+  setenv("SMDDP_BOOTSTRAP_PORT", "4000", 1);
+  expect(placement(nullptr), 1, 3, "n07", 4000, 1, "77.2", "Slurm");
+  unsetenv("SMDDP_BOOTSTRAP_PORT");
+  // What smddprun makes of it.
+  setenv("RANK", "1", 1);
+  setenv("WORLD_SIZE", "3", 1);
+  expect(placement(nullptr), 1, 3, "n07", port, kPortsToTry, "77.2", "RANK and WORLD_SIZE");
+  unsetenv("RANK");
+  unsetenv("WORLD_SIZE");
+  setenv("SLURM_PROCID", "0", 1);
+  expect_error(nullptr, SMDDP_ERR_UNSUPPORTED, {"SLURMD_NODENAME=n08 has rank 0", "SLURM_STEP_NODELIST=n[07-09],x begins with n07"});
+  setenv("SLURM_STEP_NODELIST", "n[07", 1);
+  expect_error(nullptr, SMDDP_ERR_INVALID_ARGUMENT, {"SLURM_STEP_NODELIST='n[07'", "'[' without ']'"});
 }
 
 static void launchers_without_a_place_to_meet(void**) {
@@ -236,6 +292,8 @@ int main() {
       cmocka_unit_test(smddprun),
       cmocka_unit_test(other_launchers),
       cmocka_unit_test(slurm_outside_of_a_step_is_no_launcher),
+      cmocka_unit_test(launchers_that_carry_the_place_to_meet),
+      cmocka_unit_test(slurm_meets_on_its_first_host),
       cmocka_unit_test(launchers_without_a_place_to_meet),
       cmocka_unit_test(order_of_launchers),
       cmocka_unit_test(the_warning_reaches_standard_error),

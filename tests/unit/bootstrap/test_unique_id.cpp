@@ -127,17 +127,23 @@ static void interface_can_be_chosen(void**) {
   set_only({{"SMDDP_BOOTSTRAP_INTERFACE", "lo"}});
   const Rank client = member_of(create_unique_id(), 1, 2);
   assert_true(client.placement.address == "127.0.0.1" || client.placement.address == "::1");
-  set_only({{"SMDDP_BOOTSTRAP_INTERFACE", "nosuch0"}});
-  Outcome outcome;
-  try {
+  for (const char* all : {"^", ",", "^,"}) {
+    set_only({{"SMDDP_BOOTSTRAP_INTERFACE", all}});
     create_unique_id();
-  } catch (const Error& error) {
-    outcome.code = error.code();
-    outcome.text = error.what();
   }
-  assert_code(outcome, SMDDP_ERR_INVALID_ARGUMENT);
-  assert_contains(outcome.text, "SMDDP_BOOTSTRAP_INTERFACE='nosuch0'");
-  assert_contains(outcome.text, "lo");
+  for (const char* none : {"nosuch0", "lox", "nosuch,lox"}) {
+    set_only({{"SMDDP_BOOTSTRAP_INTERFACE", none}});
+    Outcome outcome;
+    try {
+      create_unique_id();
+    } catch (const Error& error) {
+      outcome.code = error.code();
+      outcome.text = error.what();
+    }
+    assert_code(outcome, SMDDP_ERR_INVALID_ARGUMENT);
+    assert_contains(outcome.text, format("SMDDP_BOOTSTRAP_INTERFACE='%s'", none).c_str());
+    assert_contains(outcome.text, "lo");
+  }
   set_only({});
 }
 

@@ -1,5 +1,5 @@
-// Schedules as data: what the builders make passes check(), what is broken does not, and printing names what happens.
-#include "coll/allreduce/hierarchical.hpp"
+// One schedule by itself: what is malformed is named, and printing says what happens.
+#include "coll/allreduce/allreduce.hpp"
 #include "coll/node.hpp"
 
 #include <cstdarg>
@@ -15,61 +15,71 @@ using namespace smddp;
 
 namespace {
 
-void builders_are_sound(void**) {
-  for (int size = 1; size <= 17; ++size) {
-    for (int rank = 0; rank < size; ++rank) {
-      const coll::Schedule hierarchical = coll::hierarchical_allreduce(rank, size);
-      assert_string_equal(coll::check(hierarchical).c_str(), "");
-      assert_true(hierarchical.segmented);
-      assert_int_equal(hierarchical.steps.size(), 2);
-      assert_int_equal(hierarchical.steps[0].target.index, rank);
-      assert_int_equal(hierarchical.steps[0].target.parts, size);
-      const coll::Schedule node = coll::node_schedule(Collective::kBroadcast, rank, size);
-      assert_string_equal(coll::check(node).c_str(), "");
-      assert_int_equal(node.steps.size(), 1);
-    }
-  }
-}
+coll::Schedule hierarchical(int rank) { return coll::hierarchical_allreduce({coll::Shape::of_sizes({3}), rank}); }
 
 void broken_ones_are_found(void**) {
-  coll::Schedule schedule = coll::hierarchical_allreduce(1, 3);
+  coll::Schedule schedule = hierarchical(1);
+  assert_string_equal(coll::check(schedule).c_str(), "");
   schedule.steps[1].after = {{1, 0}};  // itself, in the same segment
   assert_string_not_equal(coll::check(schedule).c_str(), "");
 
-  schedule = coll::hierarchical_allreduce(1, 3);
+  schedule = hierarchical(1);
   schedule.steps[1].after = {{1, 1}};  // itself, one segment back
   assert_string_equal(coll::check(schedule).c_str(), "");
 
-  schedule = coll::hierarchical_allreduce(1, 3);
-  schedule.steps[0].target.index = 3;
+  schedule = hierarchical(1);
+  schedule.steps[0].target.share = 3;
   assert_string_not_equal(coll::check(schedule).c_str(), "");
 
-  schedule = coll::hierarchical_allreduce(1, 3);
+  schedule = hierarchical(1);
   schedule.steps[0].node = coll::NodeStep::kNone;
   assert_string_not_equal(coll::check(schedule).c_str(), "");
 
-  schedule = coll::hierarchical_allreduce(1, 3);
+  schedule = hierarchical(1);
+  schedule.steps[0].target.buffer = coll::Buffer::kSend;
+  assert_string_not_equal(coll::check(schedule).c_str(), "");
+
+  schedule = hierarchical(1);
+  schedule.steps[1].inputs[0] = {coll::Buffer::kScratch, 0, 1, 1, 1};  // there is none
+  assert_string_not_equal(coll::check(schedule).c_str(), "");
+
+  schedule = hierarchical(1);
   schedule.steps[1].kind = coll::StepKind::kSend;
   schedule.steps[1].node = coll::NodeStep::kNone;
+  schedule.steps[1].target = coll::kNothing;
   schedule.steps[1].peer = 1;  // to itself
   assert_string_not_equal(coll::check(schedule).c_str(), "");
 
-  schedule = coll::node_schedule(Collective::kAllreduce, 0, 2);
+  schedule = coll::node_schedule(Collective::kAllreduce, {coll::Shape::of_sizes({2}), 0});
+  assert_string_equal(coll::check(schedule).c_str(), "");
   schedule.steps.push_back(schedule.steps[0]);
   assert_string_not_equal(coll::check(schedule).c_str(), "");
 }
 
 void printing_names_the_steps(void**) {
-  const std::string text = coll::print(coll::hierarchical_allreduce(2, 4));
-  assert_non_null(std::strstr(text.c_str(), "allreduce, algorithm hierarchical, rank 2 of 4"));
-  assert_non_null(std::strstr(text.c_str(), "node reduce shares, send 0/1 to receive 2/4"));
-  assert_non_null(std::strstr(text.c_str(), "node gather shares, receive 2/4 to receive 0/1, after 0"));
+  const coll::Shape shape = coll::Shape::of_sizes({2, 2});
+  const std::string text = coll::print(coll::hierarchical_allreduce({shape, 1}));
+  for (const char* line : {"allreduce, algorithm hierarchical, rank 1 of 4, 4 shares, 2 lanes, scratch 1 × 1 share, for each segment",
+                           "   0  node reduce shares send to receive shares 2-3", "   1  recv from 3 tag 0: scratch slot 0 share 2",
+                           "   2  send to 3 tag 0: receive share 3  (after 0)", "   4  reduce receive share 2 + scratch slot 0 share 2 to receive share 2, finished  (after 1, 0)",
+                           "   6  node gather shares receive shares 2-3 to receive"}) {
+    if (!std::strstr(text.c_str(), line)) fail_msg("no '%s' in\n%s", line, text.c_str());
+  }
+}
+
+void shapes(void**) {
+  const coll::Shape mixed = coll::Shape::of_labels({7, 3, 7, 3, 3, 9});
+  assert_string_equal(coll::describe(mixed).c_str(), "6 ranks on 3 nodes: 2+3+1");
+  assert_int_equal(mixed.lanes(), 1);
+  assert_int_equal(mixed.local_of(4), 2);
+  assert_true(mixed.node_of(4) == std::vector<int>({1, 3, 4}));
+  assert_int_equal(coll::Shape::of_sizes({3, 2}).lanes(), 2);
+  assert_int_equal(coll::Shape::flat(5).node_count(), 5);
 }
 
 }  // namespace
 
 int main() {
-  const CMUnitTest tests[] = {cmocka_unit_test(builders_are_sound), cmocka_unit_test(broken_ones_are_found),
-                              cmocka_unit_test(printing_names_the_steps)};
+  const CMUnitTest tests[] = {cmocka_unit_test(broken_ones_are_found), cmocka_unit_test(printing_names_the_steps), cmocka_unit_test(shapes)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

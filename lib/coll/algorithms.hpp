@@ -1,0 +1,31 @@
+// The table of all algorithms.
+#pragma once
+
+#include "coll/builder.hpp"
+#include "coll/cost.hpp"
+
+namespace smddp::coll {
+
+enum Trait : uint8_t {
+  kWhole = 1,        // its blocks are not cut into segments
+  kRoundsOften = 2,  // it rounds partial sums of 16-bit types in every round, not once or twice
+};
+
+struct Algorithm {
+  Collective collective;
+  const char* name;
+  Schedule (*schedule)(const Position& position);
+  Cost (*cost)(const Shape& shape);
+  uint8_t traits = 0;
+  bool (*fits)(const Shape& shape) = nullptr;  // NULL: every shape
+};
+
+const std::vector<Algorithm>& algorithms();
+
+// NULL if there is none of this name.
+const Algorithm* find_algorithm(Collective collective, const std::string& name);
+
+// "sharded, hierarchical, …"
+std::string algorithm_names(Collective collective);
+
+}  // namespace smddp::coll

@@ -1,0 +1,113 @@
+#include "coll/select.hpp"
+
+#include "base/error.hpp"
+#include "coll/node_blocks.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace smddp::coll {
+namespace {
+
+constexpr size_t kLeastSegment = 16 * 1024, kMostSegments = 4096;
+
+// Of what a rank sends to all others alike, the part that leaves its node.
+double remote_part(const Shape& shape) {
+  return static_cast<double>(shape.size() - largest_node(shape)) / std::max(1, shape.size() - 1);
+}
+
+struct Model {
+  Model(const Algorithm& algorithm, const Shape& shape, const Network& network) : cost(algorithm.cost(shape)), network(network) {
+    talkers = cost.talkers > 0 ? cost.talkers : std::max(1.0, largest_node(shape) * remote_part(shape));
+    segmented = !(algorithm.traits & kWhole);
+  }
+
+  // Of a segment of so many bytes, and of what follows it in the pipeline.
+  struct Time {
+    double first, each;
+  };
+  Time time(double bytes) const {
+    const double wire = std::max(cost.messages * network.overhead_us, talkers * std::max(cost.sent, cost.received) * bytes / network.bytes_per_us);
+    const double added = cost.added * bytes / network.added_per_us;
+    const double node = cost.node_steps * network.node_latency_us + cost.node_moved * bytes / network.node_bytes_per_us;
+    return {cost.rounds * network.latency_us + wire + added + node, std::max({wire, added, node})};
+  }
+
+  Choice best(const Algorithm& algorithm, size_t bytes) const {
+    const Time whole = time(static_cast<double>(bytes));
+    Choice choice{&algorithm, 0, whole.first};
+    for (size_t segments = 2; segmented && segments <= kMostSegments && bytes / segments >= kLeastSegment; segments *= 2) {
+      const size_t segment = (bytes / segments + 4095) / 4096 * 4096;
+      const Time part = time(static_cast<double>(segment));
+      const double total = part.first + (std::ceil(static_cast<double>(bytes) / static_cast<double>(segment)) - 1) * part.each;
+      if (total < choice.expected_us) choice = {&algorithm, segment, total};
+    }
+    return choice;
+  }
+
+  Cost cost;
+  const Network& network;
+  double talkers;
+  bool segmented;
+};
+
+// All that could run the call, the cheapest first, and the earlier row of the table among equals.
+std::vector<Choice> candidates(Collective collective, size_t bytes, bool half, const Shape& shape, const Network& network) {
+  std::vector<Choice> all;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.collective != collective || (half && algorithm.traits & kRoundsOften) || (algorithm.fits && !algorithm.fits(shape))) continue;
+    all.push_back(Model(algorithm, shape, network).best(algorithm, bytes));
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.expected_us < b.expected_us; });
+  return all;
+}
+
+std::string text_of(const Choice& choice) {
+  const std::string segments = choice.segment_bytes ? format(" in segments of %zu bytes", choice.segment_bytes) : "";
+  return choice.algorithm->name + segments + format(", %.*f us", choice.expected_us < 100 ? 1 : 0, choice.expected_us);
+}
+
+}  // namespace
+
+Choice choose(Collective collective, size_t bytes, bool half, const Shape& shape, const Network& network) {
+  if (shape.node_count() == 1) return {};
+  return candidates(collective, bytes, half, shape, network).at(0);
+}
+
+Choice choose_named(Collective collective, const std::string& name, size_t bytes, const Shape& shape, const Network& network) {
+  const Algorithm* algorithm = find_algorithm(collective, name);
+  if (!algorithm) {
+    throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("%s has no algorithm '%s'; it has %s", collective_name(collective), name.c_str(), algorithm_names(collective).c_str()));
+  }
+  if (algorithm->fits && !algorithm->fits(shape)) {
+    throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("%s by %s is not for %s", collective_name(collective), name.c_str(), describe(shape).c_str()));
+  }
+  return Model(*algorithm, shape, network).best(*algorithm, bytes);
+}
+
+std::string explain(Collective collective, size_t bytes, bool half, const Shape& shape, const Network& network) {
+  const std::string call = format("%s of %zu bytes, ", collective_name(collective), bytes) + describe(shape) + ": ";
+  if (shape.node_count() == 1) return call + "by the node group, all ranks being on one node";
+  const std::vector<Choice> all = candidates(collective, bytes, half, shape, network);
+  return call + text_of(all[0]) + (all.size() > 1 ? "; next " + text_of(all[1]) : "");
+}
+
+void Selection::fix(Collective collective, const std::string& name) {
+  choose_named(collective, name, 0, shape_, network_);
+  fixed_[static_cast<size_t>(collective)] = name;
+  for (const size_t half : {size_t{0}, size_t{1}}) rows_[2 * static_cast<size_t>(collective) + half] = {};
+}
+
+const Choice& Selection::of(Collective collective, size_t bytes, bool half) {
+  const auto size = static_cast<size_t>(std::bit_width(bytes));
+  std::optional<Choice>& row = rows_[2 * static_cast<size_t>(collective) + half][size];
+  if (!row) {
+    const std::string& name = fixed_[static_cast<size_t>(collective)];
+    const size_t most = size ? (size_t{1} << (size - 1)) + ((size_t{1} << (size - 1)) - 1) : 0;
+    row = name.empty() ? choose(collective, most, half, shape_, network_) : choose_named(collective, name, most, shape_, network_);
+  }
+  return *row;
+}
+
+}  // namespace smddp::coll

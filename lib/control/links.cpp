@@ -1,0 +1,175 @@
+#include "control/links.hpp"
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "bootstrap/bytes.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace smddp::control {
+namespace {
+
+// A host that answers nothing for about 4 s is lost.
+constexpr int kIdleSeconds = 1, kProbeSeconds = 1, kProbes = 3, kUnsentMs = 4000;
+
+std::string encode(const Notice& notice) {
+  bootstrap::ByteWriter writer;
+  writer.number(static_cast<uint8_t>(notice.kind));
+  writer.number(notice.rank);
+  writer.number(notice.comm);
+  writer.number(static_cast<uint32_t>(notice.code));
+  writer.text(std::string_view(notice.text).substr(0, 4000));
+  return bootstrap::frame(bootstrap::Kind::kNotice, writer.take());
+}
+
+bool decode(std::string_view body, Notice& notice) {
+  bootstrap::ByteReader reader(body);
+  const auto kind = reader.number<uint8_t>();
+  notice.kind = static_cast<Notice::Kind>(kind);
+  notice.rank = reader.number<int32_t>();
+  notice.comm = reader.number<uint64_t>();
+  notice.code = static_cast<smddp_status_t>(reader.number<uint32_t>());
+  notice.text = reader.text(4096);
+  return reader.complete() && kind >= 1 && kind <= 3;
+}
+
+void probe_often(int fd) {
+  const auto set = [fd](int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof(value)); };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, kProbeSeconds);
+  set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, kUnsentMs);
+}
+
+}  // namespace
+
+Links::Links(std::vector<UniqueFd> connections, int rank) : rank_(rank) {
+  for (size_t i = 0; i < connections.size(); ++i) {
+    if (!connections[i]) continue;
+    probe_often(connections[i].get());
+    Link& link = links_.emplace_back();
+    link.fd = std::move(connections[i]);
+    link.index = links_.size() - 1;
+    link.rank = rank == 0 ? static_cast<int>(i) : 0;
+  }
+}
+
+void Links::watch(int epoll, uint64_t first) {
+  epoll_ = epoll;
+  first_ = first;
+  for (size_t i = 0; i < links_.size(); ++i) {
+    epoll_event event{EPOLLIN | EPOLLRDHUP, {.u64 = first + i}};
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, links_[i].fd.get(), &event) != 0) throw system_error("epoll_ctl", "for the monitor thread");
+  }
+}
+
+void Links::send(const Notice& notice) {
+  const std::string frame = encode(notice);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (Link& link : links_) post(link, frame);
+}
+
+void Links::post(Link& link, const std::string& frame) {
+  if (link.closed) return;
+  link.waiting.push_back(frame);
+  drain(link);
+}
+
+void Links::drain(Link& link) {
+  while (!link.waiting.empty()) {
+    const std::string& frame = link.waiting.front();
+    const ssize_t sent = ::send(link.fd.get(), frame.data() + link.sent, frame.size() - link.sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) {  // full: EPOLLOUT goes on; broken: reading finds it
+      if (errno != EAGAIN && errno != EWOULDBLOCK) link.error = errno;
+      break;
+    }
+    link.sent += static_cast<size_t>(sent);
+    if (link.sent < frame.size()) break;
+    link.waiting.pop_front();
+    link.sent = 0;
+  }
+  if (epoll_ < 0) return;
+  epoll_event event{EPOLLIN | EPOLLRDHUP | (link.waiting.empty() ? 0u : static_cast<uint32_t>(EPOLLOUT)), {.u64 = first_ + link.index}};
+  epoll_ctl(epoll_, EPOLL_CTL_MOD, link.fd.get(), &event);
+}
+
+void Links::handle(size_t index, const Handler& handler) {
+  Link& link = links_[index];
+  if (link.closed) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!link.waiting.empty()) drain(link);
+  }
+  for (;;) {
+    errno = 0;
+    switch (link.reader.read(link.fd.get())) {
+      case bootstrap::FrameReader::State::kMore: return;
+      case bootstrap::FrameReader::State::kComplete:
+        if (link.reader.kind() == bootstrap::Kind::kNotice) receive(link.reader.body(), link, handler);
+        link.reader.restart(kMostBytes);
+        break;
+      default: return end(link, link.error ? link.error : errno, handler);
+    }
+  }
+}
+
+// Rank 0 passes on what it hears, and all handle it.
+void Links::receive(const std::string& body, const Link& from, const Handler& handler) {
+  Notice notice;
+  if (!decode(body, notice)) return;
+  if (rank_ == 0) {
+    const std::string frame = encode(notice);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (Link& link : links_) {
+      if (&link != &from) post(link, frame);
+    }
+  }
+  handler(notice);
+}
+
+// The end of a connection is the death of the rank at its other end, unless it had said before that it finalizes.
+void Links::end(Link& link, int error, const Handler& handler) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    link.closed = true;
+    link.waiting.clear();
+    epoll_ctl(epoll_, EPOLL_CTL_DEL, link.fd.get(), nullptr);
+  }
+  Notice notice;
+  notice.kind = Notice::Kind::kDied;
+  notice.rank = link.rank;
+  const bool host = error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH;
+  notice.text = format("rank %d died (%s)", link.rank, host ? "no sign of life from its host for 4 s" : "connection closed");
+  if (rank_ == 0) {
+    const std::string frame = encode(notice);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (Link& other : links_) post(other, frame);
+  }
+  handler(notice);
+}
+
+void Links::flush(int64_t deadline) {
+  const auto pending = [this] {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (Link& link : links_) {
+      if (!link.closed && !link.waiting.empty()) return true;
+    }
+    return false;
+  };
+  while (pending() && now_ns() < deadline) sched_yield();
+}
+
+void Links::abandon_in_child() {
+  for (Link& link : links_) link.fd.reset();
+}
+
+}  // namespace smddp::control

@@ -1,0 +1,110 @@
+// The choice follows the model: few messages where latency counts, few bytes where bandwidth does, hierarchical where ranks share a node;
+// it says why, and an override is obeyed or refused with the names that exist.
+#include "coll/select.hpp"
+
+#include "base/error.hpp"
+
+#include <cstdarg>
+#include <csetjmp>
+#include <cstddef>
+#include <cstring>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+using namespace smddp;
+using coll::Shape;
+
+namespace {
+
+const coll::Network kFabric{};
+
+std::string chosen(Collective collective, size_t bytes, const Shape& shape, bool half = false) {
+  return coll::choose(collective, bytes, half, shape, kFabric).algorithm->name;
+}
+
+void equal(const std::string& found, const char* expected) { assert_string_equal(found.c_str(), expected); }
+
+void latency_and_bandwidth(void**) {
+  const Shape eight = Shape::flat(8);
+  equal(chosen(Collective::kAllreduce, 4, eight), "one_hop");
+  equal(chosen(Collective::kAllreduce, 1 << 20, eight), "sharded");
+  equal(chosen(Collective::kAllreduce, 4, Shape::flat(400)), "recursive_doubling");  // 399 messages take longer to post than 9 in a row
+  equal(chosen(Collective::kAllreduce, 1 << 16, Shape::flat(512)), "halving_doubling");
+  equal(chosen(Collective::kAllreduce, 1 << 16, Shape::flat(512), true), "sharded");  // rounds once
+  equal(chosen(Collective::kBroadcast, 64, eight), "one_hop");
+  equal(chosen(Collective::kBroadcast, 64, Shape::flat(400)), "binomial");
+  equal(chosen(Collective::kBroadcast, 1 << 24, eight), "scatter_allgather");
+  equal(chosen(Collective::kReduce, 1 << 24, eight), "sharded");
+  equal(chosen(Collective::kAllgather, 8, Shape::flat(400)), "bruck");
+  equal(chosen(Collective::kBarrier, 0, eight), "dissemination");
+}
+
+void nodes_with_several_ranks(void**) {
+  const Shape nodes = Shape::of_sizes({8, 8, 8, 8});
+  for (const Collective collective : {Collective::kAllreduce, Collective::kBroadcast, Collective::kAllgather, Collective::kReduceScatter}) {
+    if (chosen(collective, 1 << 22, nodes).find("hierarchical") != 0) fail_msg("%s: %s", collective_name(collective), chosen(collective, 1 << 22, nodes).c_str());
+  }
+  equal(chosen(Collective::kAllreduce, 1 << 22, nodes), "hierarchical");
+  equal(chosen(Collective::kAllreduce, 64, nodes), "hierarchical_one_hop");
+  const coll::Choice large = coll::choose(Collective::kAllreduce, 1 << 26, false, nodes, kFabric);
+  assert_true(large.segment_bytes >= 16384 && large.segment_bytes < 1 << 26 && large.segment_bytes % 4096 == 0);
+  assert_null(coll::choose(Collective::kAllreduce, 1 << 20, false, Shape::of_sizes({4}), kFabric).algorithm);
+}
+
+void never_dearer_with_more_bandwidth(void**) {
+  coll::Network fast = kFabric;
+  fast.bytes_per_us *= 10;
+  for (const coll::Algorithm& algorithm : coll::algorithms()) {
+    double before = 0;
+    for (size_t bytes = 1; bytes < size_t{1} << 33; bytes *= 4) {
+      const Shape shape = Shape::of_sizes({2, 2});
+      const double slow_us = coll::choose_named(algorithm.collective, algorithm.name, bytes, shape, kFabric).expected_us;
+      assert_true(coll::choose_named(algorithm.collective, algorithm.name, bytes, shape, fast).expected_us <= slow_us);
+      assert_true(slow_us >= before);
+      before = slow_us;
+    }
+  }
+}
+
+void explains_itself(void**) {
+  const std::string line = coll::explain(Collective::kAllreduce, 1 << 20, false, Shape::of_sizes({2, 2}), kFabric);
+  for (const char* part : {"allreduce of 1048576 bytes, 4 ranks on 2 nodes: 2+2: hierarchical", " us; next "}) {
+    if (!std::strstr(line.c_str(), part)) fail_msg("no '%s' in '%s'", part, line.c_str());
+  }
+  assert_null(std::strchr(line.c_str(), '\n'));
+  assert_non_null(std::strstr(coll::explain(Collective::kReduce, 1, false, Shape::of_sizes({3}), kFabric).c_str(), "node group"));
+}
+
+std::string error_of(Collective collective, const char* name, const Shape& shape) {
+  try {
+    coll::Selection(shape, kFabric).fix(collective, name);
+  } catch (const Error& error) {
+    assert_int_equal(error.code(), SMDDP_ERR_INVALID_ARGUMENT);
+    return error.what();
+  }
+  return "";
+}
+
+void overrides(void**) {
+  coll::Selection selection(Shape::flat(4), kFabric);
+  const size_t sizes[] = {0, 1, 4095, 4096, SIZE_MAX};
+  for (const size_t bytes : sizes) assert_non_null(selection.of(Collective::kAllreduce, bytes, false).algorithm);
+  selection.fix(Collective::kAllreduce, "ring");
+  for (const size_t bytes : sizes) equal(selection.of(Collective::kAllreduce, bytes, true).algorithm->name, "ring");
+  equal(selection.of(Collective::kReduceScatter, 1 << 20, false).algorithm->name, "one_hop");
+  equal(error_of(Collective::kAllreduce, "rung", Shape::flat(4)),
+        "allreduce has no algorithm 'rung'; it has sharded, hierarchical, hierarchical_one_hop, one_hop, ring, recursive_doubling, halving_doubling");
+  equal(error_of(Collective::kReduceScatter, "recursive_halving", Shape::flat(6)),
+        "reduce_scatter by recursive_halving is not for 6 ranks on 6 nodes: 1+1+1+1+1+1");
+  equal(error_of(Collective::kReduceScatter, "recursive_halving", Shape::flat(8)), "");
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {cmocka_unit_test(latency_and_bandwidth), cmocka_unit_test(nodes_with_several_ranks),
+                              cmocka_unit_test(never_dearer_with_more_bandwidth), cmocka_unit_test(explains_itself), cmocka_unit_test(overrides)};
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

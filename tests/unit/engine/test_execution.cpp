@@ -1,0 +1,164 @@
+// TIMEOUT 300
+// Every algorithm over the loopback network, whose packets are delayed, reordered, doubled and refused: ranks as threads on several nodes,
+// each node with its board; results equal a plain reference. argv[1]: seed, argv[2]: rounds.
+#include "coll/algorithms.hpp"
+#include "engine/execution.hpp"
+#include "protocol/ranks.hpp"
+#include "transport/loopback/loopback.hpp"
+
+#include <sched.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <thread>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+extern "C" {
+#include <cmocka.h>
+}
+
+using namespace smddp;
+
+namespace {
+
+uint64_t g_seed = 20260101;
+int g_rounds = 60;
+
+struct World {
+  coll::Shape shape;
+  std::shared_ptr<transport::loopback::Hub> hub;
+  std::vector<std::unique_ptr<test::Node>> nodes;
+};
+
+struct Round {
+  const coll::Algorithm* algorithm;
+  size_t count;
+  size_t segment;
+  int root;
+  bool in_place;
+};
+
+std::string run_round(World& world, engine::Route& route, const Round& round, uint32_t number) {
+  const int rank = route.rank, size = world.shape.size();
+  const coll::Place place = world.shape.places[static_cast<size_t>(rank)];
+  node::Board& board = world.nodes[static_cast<size_t>(place.node)]->board(place.local);
+  test::Case work;
+  work.prepare(rank, size, number, round.algorithm->collective, round.count, round.root, round.in_place);
+  work.call.divisor = size;
+  const coll::Schedule schedule = round.algorithm->schedule({world.shape, rank, round.root});
+  engine::Execution execution(schedule, work.call, route, round.segment);
+  const int64_t limit = deadline_after_ms(3000);
+  for (;;) {
+    Status status;
+    switch (execution.advance(board, status)) {
+      case node::Step::kDone: {
+        const long wrong = work.wrong(rank, size);
+        if (wrong < 0) return "";
+        return format("%s %s, rank %d of %s, %zu elements in segments of %zu, root %d%s: element %ld is wrong", round.algorithm->name, collective_name(round.algorithm->collective), rank,
+                      coll::describe(world.shape).c_str(), round.count, round.segment, round.root, round.in_place ? ", in place" : "", wrong);
+      }
+      case node::Step::kFailed: return status.text;
+      default: break;
+    }
+    if (!route.wire.transport().progress()) sched_yield();
+    if (now_ns() > limit) return format("%s, rank %d: %s", round.algorithm->name, rank, execution.missing().c_str());
+  }
+}
+
+std::string run_world(const std::vector<int>& labels, const transport::loopback::Faults& faults, const std::vector<Round>& rounds) {
+  World world;
+  world.shape = coll::Shape::of_labels(labels);
+  world.hub = std::make_shared<transport::loopback::Hub>(world.shape.size(), faults);
+  for (const auto& ranks : world.shape.nodes) world.nodes.push_back(std::make_unique<test::Node>(static_cast<int>(ranks.size())));
+  const int size = world.shape.size();
+  std::vector<std::unique_ptr<engine::Wire>> wires;
+  std::vector<std::string> addresses;
+  for (int r = 0; r < size; ++r) {
+    transport::MessageOptions options;
+    options.size = size;
+    wires.push_back(std::make_unique<engine::Wire>(transport::loopback::make(world.hub, r, options), size, size - 1));
+    addresses.push_back(wires.back()->transport().address());
+  }
+  std::vector<std::string> problems(static_cast<size_t>(size));
+  std::vector<std::thread> threads;
+  for (int r = 0; r < size; ++r) {
+    threads.emplace_back([&, r] {
+      engine::Wire& wire = *wires[static_cast<size_t>(r)];
+      wire.transport().connect(addresses, r);
+      engine::Route route{wire, 1, {}, std::vector<uint16_t>(static_cast<size_t>(size), 0), {}, r, 0};
+      for (int i = 0; i < size; ++i) route.world_ranks.push_back(i);
+      std::string& problem = problems[static_cast<size_t>(r)];
+      for (size_t i = 0; i < rounds.size() && problem.empty(); ++i) problem = run_round(world, route, rounds[i], static_cast<uint32_t>(i));
+      wire.transport().quiesce(deadline_after_ms(20000));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::string all;
+  for (const std::string& problem : problems) {
+    if (!problem.empty()) all += problem + "\n";
+  }
+  return all;
+}
+
+std::vector<Round> random_rounds(std::mt19937_64& random, const coll::Shape& shape, int rounds) {
+  std::vector<Round> all;
+  for (int i = 0; i < rounds; ++i) {
+    const auto& algorithms = coll::algorithms();
+    const coll::Algorithm& algorithm = algorithms[random() % algorithms.size()];
+    if (algorithm.fits && !algorithm.fits(shape)) continue;
+    const size_t counts[] = {0, 1, 7, 63, 64, 65, 1000, 5000, 40000};
+    Round round{&algorithm, counts[random() % 9], size_t{64} << (random() % 10), static_cast<int>(random() % static_cast<uint64_t>(shape.size())),
+                random() % 2 == 0 && algorithm.collective != Collective::kAlltoall};
+    if (round.segment * 200 < round.count) round.segment = round.count / 7;
+    all.push_back(round);
+  }
+  return all;
+}
+
+const std::vector<std::vector<int>> kShapes = {{0, 1}, {0, 1, 2}, {0, 0, 1, 1}, {0, 0, 0, 1}, {0, 1, 0, 2, 1, 0, 0}, {0, 1, 2, 3, 4}};
+
+void each_algorithm(void**) {
+  for (const coll::Algorithm& algorithm : coll::algorithms()) {
+    for (const auto& labels : kShapes) {
+      const coll::Shape shape = coll::Shape::of_labels(labels);
+      if (algorithm.fits && !algorithm.fits(shape)) continue;
+      std::vector<Round> rounds;
+      for (const size_t count : {size_t{0}, size_t{1}, size_t{1000}, size_t{20000}}) {
+        for (int root = 0; root < shape.size(); root += 2) {
+          rounds.push_back({&algorithm, count, 4096, root, false});
+          if (algorithm.collective != Collective::kAlltoall) rounds.push_back({&algorithm, count, 4096, root, true});
+        }
+      }
+      const std::string problem = run_world(labels, {}, rounds);
+      if (!problem.empty()) print_error("%s", problem.c_str());
+    }
+  }
+}
+
+void every_algorithm_on_a_faulty_network(void**) {
+  std::mt19937_64 random(g_seed);
+  std::printf("seed %llu\n", static_cast<unsigned long long>(g_seed));
+  for (const auto& labels : kShapes) {
+    transport::loopback::Faults faults;
+    faults.seed = random();
+    faults.delay = 0.1;
+    faults.reorder = true;
+    faults.duplicate = 0.05;
+    faults.again = 0.1;
+    const coll::Shape shape = coll::Shape::of_labels(labels);
+    const std::string problem = run_world(labels, faults, random_rounds(random, shape, g_rounds));
+    if (!problem.empty()) fail_msg("%s", problem.c_str());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1) g_seed = std::strtoull(argv[1], nullptr, 0);
+  if (argc > 2) g_rounds = std::atoi(argv[2]);
+  const CMUnitTest tests[] = {cmocka_unit_test(each_algorithm), cmocka_unit_test(every_algorithm_on_a_faulty_network)};
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
