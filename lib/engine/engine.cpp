@@ -86,6 +86,7 @@ void Engine::cancel(Queue& queue, const Status& status) {
       while (!queue.remote->drain() && now_ns() < limit) {
         if (!wire_->transport().progress()) sched_yield();
       }
+      if (!queue.remote->drain()) (void)queue.remote.release();  // what the transport may yet write to stays
     }
     // What still comes for it must not reach a later communicator of the same number.
     if (queue.route) wire_->transport().discard(queue.route->id(queue.route->rank, 0, 0, 0), uint64_t{0xffff} << 48);

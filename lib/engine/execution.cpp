@@ -313,10 +313,11 @@ bool Execution::drain() {
     Progress& p = progress(segment);
     for (size_t i = 0; i < p.states.size(); ++i) {
       if (p.states[i] != State::kRunning || !on_wire(schedule_.steps[i]) || p.events[i].done()) continue;
-      route_.wire.transport().cancel(p.events[i], "the collective failed");
+      if (!taken_back_) route_.wire.transport().cancel(p.events[i], "the collective failed");  // once: its patience begins with the call
       pending |= !p.events[i].done();
     }
   }
+  taken_back_ = true;
   return !pending;
 }
 

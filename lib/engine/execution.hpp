@@ -75,6 +75,7 @@ class Execution {
   uint32_t events_seen_;                // of the node; at first none
   std::vector<size_t> node_steps_;  // of the schedule, in order
   uint64_t node_turn_ = 0;
+  bool taken_back_ = false;
   bool node_running_ = false;
   uint32_t node_segment_ = 0;
   size_t node_step_ = 0;

@@ -111,7 +111,8 @@ void Engine::drain(Request& request) {
   while (!request.execution->drain() && now_ns() < limit) {
     if (!wire_->transport().progress()) sched_yield();
   }
-  request.execution.reset();
+  if (request.execution->drain()) request.execution.reset();
+  else (void)request.execution.release();  // what the transport may yet write to stays
 }
 
 void Engine::expire(Queue& queue, int64_t now) {

@@ -159,7 +159,7 @@ bool RemoteMail::drain() {
   bool pending = false;
   const auto take_back = [&](transport::Event& event) {
     if (event.done()) return;
-    transport.cancel(event, "the communicator was freed");
+    if (!taken_back_) transport.cancel(event, "the communicator was freed");
     pending |= !event.done();
   };
   for (Outgoing& message : outgoing_) {
@@ -169,6 +169,7 @@ bool RemoteMail::drain() {
   for (Incoming& incoming : incoming_) {
     if (incoming.stage == Stage::kLetter || incoming.stage == Stage::kParcel) take_back(incoming.event);
   }
+  taken_back_ = true;
   return !pending;
 }
 

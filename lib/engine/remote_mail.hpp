@@ -67,6 +67,7 @@ class RemoteMail {
   std::vector<uint64_t> sent_;       // letters, by rank
   std::vector<Incoming> incoming_;   // by rank
   std::vector<int> listening_;
+  bool taken_back_ = false;
 };
 
 }  // namespace smddp::engine
