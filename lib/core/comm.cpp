@@ -4,6 +4,8 @@
 #include "coll/node.hpp"
 #include "node/shape.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <deque>
 
@@ -73,6 +75,15 @@ smddp_comm* make_comm(const std::shared_ptr<Context>& context, Membership member
   }
   comm->queue = std::make_unique<engine::Queue>(*comm->board, context->p2p_buffer_bytes(), std::move(route));
   if (!one_node) {
+    comm->board->died_elsewhere = [route = comm->queue->route.get()] {
+      // The notice may be on its way still: whoever had it sooner went on to another call.
+      for (const int64_t limit = deadline_after_ms(300);; usleep(5000)) {
+        for (const int rank : route->world_ranks) {
+          if (!route->wire.all_there() && route->wire.is_dead(rank)) return route->wire.departed(rank);
+        }
+        if (now_ns() >= limit) return std::string();
+      }
+    };
     comm->queue->tell = [context = context.get(), number = membership.number](const Status& status) { context->tell_failure(number, status); };
   }
   comm->world_ranks = std::move(membership.world_ranks);

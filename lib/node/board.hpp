@@ -8,6 +8,7 @@
 #include "node/window.hpp"
 
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,7 @@ class Board {
   Mailbox& mailbox(int receiver, int sender) const { return mail_[static_cast<size_t>(receiver) * static_cast<size_t>(size_) + static_cast<size_t>(sender)]; }
 
   std::string name;  // for messages
+  std::function<std::string()> died_elsewhere;  // of members on other nodes: who died, if any; may be empty
   Counters counters;
 
   // Moves the operation on. Never blocks. After kFailed the board stays failed.

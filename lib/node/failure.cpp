@@ -92,6 +92,8 @@ void Board::report_mismatch(uint32_t sequence, int peer) {
     fail(SMDDP_ERR_PEER_GONE, group_.departed(members_));
     return;
   }
+  const std::string elsewhere = died_elsewhere ? died_elsewhere() : "";
+  if (!elsewhere.empty()) return fail(SMDDP_ERR_PEER_GONE, elsewhere);
   // Lower rank first, so that every rank writes the same sentence.
   const int first = std::min(rank_, peer), second = std::max(rank_, peer);
   fail(SMDDP_ERR_MISMATCH,

@@ -17,6 +17,8 @@ import test_kill_points
 from rank_job import Job, program
 
 WHY_NOT = hosts.why_not()
+if test_kill_points.POINTS == 20:  # unless asked for: a point on hosts takes as long as three on one
+    test_kill_points.POINTS = 10
 LAYOUTS = ((0, 1), (0, 0, 1, 1), (0, 0, 0, 1), (0, 1, 2))
 BENCH = os.path.join(smddp_test.BUILD, "bin", "smddp-bench")
 
