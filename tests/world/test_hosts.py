@@ -1,24 +1,15 @@
-"""Ranks on several hosts, which are network namespaces here: results, the way of the bytes, ranks killed at any moment, a cable pulled out.
-
-argv[1]: how many kill points.
-"""
-# ctest: TIMEOUT 600 SOAK 200 LABELS failure
+"""Ranks on several hosts, which are network namespaces here: results, the way of the bytes, a cable pulled out."""
+# ctest: TIMEOUT 600 LABELS failure
 import os
-import random
-import signal
-import sys
 import time
 import unittest
 
 import hosts
 import rank_job
 import smddp_test
-import test_kill_points
 from rank_job import Job, program
 
 WHY_NOT = hosts.why_not()
-if test_kill_points.POINTS == 20:  # unless asked for: a point on hosts takes as long as three on one
-    test_kill_points.POINTS = 10
 LAYOUTS = ((0, 1), (0, 0, 1, 1), (0, 0, 0, 1), (0, 1, 2))
 BENCH = os.path.join(smddp_test.BUILD, "bin", "smddp-bench")
 
@@ -65,17 +56,6 @@ class Hosts(rank_job.TestCase):
                 world = next(line for line in job.lines(rank) if line.startswith("world "))
                 self.assertRegex(world, "PEER_GONE .*rank [0-3] died", job.report())
             self.assert_nothing_left(job)
-
-
-@unittest.skipIf(WHY_NOT, WHY_NOT)
-class KillPointsOnHosts(test_kill_points.KillPoints):
-    def setUp(self):
-        super().setUp()
-        self.network = hosts.Hosts(2)
-        self.addCleanup(self.network.close)
-
-    def mixed(self, seed):
-        return job_on(self.network, (0, 0, 1, 1), program("mixed"), str(seed), SMDDP_TIMEOUT_MS="120000")
 
 
 if __name__ == "__main__":
