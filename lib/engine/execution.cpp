@@ -190,7 +190,7 @@ node::Call Execution::node_call(uint32_t segment, const coll::ScheduleStep& step
   switch (step.node) {
     case coll::NodeStep::kReduceShares:
       call.collective = Collective::kReduceShares;
-      call.recvbuf = to.memory - lane();  // the board puts the share where it lies in the vector
+      if (const size_t skip = lane(); to.blocks) call.recvbuf = to.memory - skip;  // the board puts the share where it lies in the vector
       break;
     case coll::NodeStep::kGatherShares:
       call.collective = Collective::kGatherShares;
