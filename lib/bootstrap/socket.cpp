@@ -56,7 +56,10 @@ bool Address::is_loopback() const {
 }
 
 std::string Address::host() const {
+  const auto* six = reinterpret_cast<const sockaddr_in6*>(&storage);
   char name[NI_MAXHOST];
+  // A socket of both families has its IPv4 peers in the words of IPv6.
+  if (family() == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&six->sin6_addr)) return inet_ntop(AF_INET, &six->sin6_addr.s6_addr[12], name, sizeof(name));
   return getnameinfo(raw(), length, name, sizeof(name), nullptr, 0, NI_NUMERICHOST) == 0 ? name : "unknown address";
 }
 

@@ -102,9 +102,7 @@ std::string reachable_address(const Meeting& meeting, int rank, int64_t deadline
   for (size_t r = 0; r < all.size() && own.empty(); ++r) {
     if (node_of(r) == here) own = all[r];
   }
-  // A listener of both families names IPv4 in the words of IPv6.
-  constexpr std::string_view kMapped = "::ffff:";
-  return own.rfind(kMapped, 0) == 0 && own.find('.') != std::string::npos ? own.substr(kMapped.size()) : own;
+  return own;
 }
 
 }  // namespace smddp::bootstrap

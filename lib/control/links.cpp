@@ -71,10 +71,14 @@ void Links::watch(int epoll, uint64_t first) {
   }
 }
 
-void Links::send(const Notice& notice) {
+void Links::send(const Notice& notice) { pass_on(notice, nullptr); }
+
+void Links::pass_on(const Notice& notice, const Link* except) {
   const std::string frame = encode(notice);
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (Link& link : links_) post(link, frame);
+  for (Link& link : links_) {
+    if (&link != except) post(link, frame);
+  }
 }
 
 void Links::post(Link& link, const std::string& frame) {
@@ -89,7 +93,7 @@ void Links::drain(Link& link) {
     const ssize_t sent = ::send(link.fd.get(), frame.data() + link.sent, frame.size() - link.sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) {  // full: EPOLLOUT goes on; broken: reading finds it
-      if (errno != EAGAIN && errno != EWOULDBLOCK) link.error = errno;
+      if (errno != EAGAIN && errno != EWOULDBLOCK && !link.error) link.error = errno;  // later ones only say EPIPE
       break;
     }
     link.sent += static_cast<size_t>(sent);
@@ -126,13 +130,7 @@ void Links::handle(size_t index, const Handler& handler) {
 void Links::receive(const std::string& body, const Link& from, const Handler& handler) {
   Notice notice;
   if (!decode(body, notice)) return;
-  if (rank_ == 0) {
-    const std::string frame = encode(notice);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (Link& link : links_) {
-      if (&link != &from) post(link, frame);
-    }
-  }
+  if (rank_ == 0) pass_on(notice, &from);
   handler(notice);
 }
 
@@ -149,11 +147,7 @@ void Links::end(Link& link, int error, const Handler& handler) {
   notice.rank = link.rank;
   const bool host = error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH;
   notice.text = format("rank %d died (%s)", link.rank, host ? "no sign of life from its host for 4 s" : "connection closed");
-  if (rank_ == 0) {
-    const std::string frame = encode(notice);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (Link& other : links_) post(other, frame);
-  }
+  if (rank_ == 0) pass_on(notice, &link);
   handler(notice);
 }
 

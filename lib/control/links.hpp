@@ -61,6 +61,7 @@ class Links {
   };
   static constexpr size_t kMostBytes = 8192;
 
+  void pass_on(const Notice& notice, const Link* except);
   void post(Link& link, const std::string& frame);
   void drain(Link& link);
   void receive(const std::string& body, const Link& from, const Handler& handler);

@@ -49,28 +49,27 @@ smddp_comm* make_comm(const std::shared_ptr<Context>& context, Membership member
   comm->own_rank = membership.rank;
   comm->number = membership.number;
   comm->index = membership.index;
-  comm->nodes.clear();
+  std::vector<int> nodes;  // by rank: number of its node in the job
   std::vector<int> local;  // members of this node
   std::vector<int> board_ranks;
   int local_rank = 0;
-  bool one_node = true;
   for (size_t r = 0; r < membership.world_ranks.size(); ++r) {
     const int world_rank = membership.world_ranks[r];
-    comm->nodes.push_back(context->node_of(world_rank));
-    one_node = one_node && comm->nodes[r] == comm->nodes[0];
+    nodes.push_back(context->node_of(world_rank));
     if (static_cast<int>(r) == membership.rank) local_rank = static_cast<int>(local.size());
     const int here = context->local_rank_of(world_rank);
     board_ranks.push_back(here >= 0 ? static_cast<int>(local.size()) : -1);
     if (here >= 0) local.push_back(here);
   }
-  comm->shape = coll::Shape::of_labels(comm->nodes);
+  comm->shape = coll::Shape::of_labels(nodes);
+  const bool one_node = comm->shape.node_count() == 1;
   if (!one_node) comm->selection = std::make_unique<coll::Selection>(comm->shape, coll::Network{});
   comm->board = std::make_unique<node::Board>(context->group(), context->windows(), context->tuning(), membership.board, std::move(local),
                                               local_rank);
   comm->board->name = name.substr(0, 63);
   std::unique_ptr<engine::Route> route;
   if (!one_node) {
-    route.reset(new engine::Route{*context->engine().wire(), membership.number, membership.world_ranks, membership.indices, std::move(board_ranks),
+    route.reset(new engine::Route{*context->engine().wire(), membership.world_ranks, membership.indices, std::move(board_ranks),
                                   membership.rank, 0});
   }
   comm->queue = std::make_unique<engine::Queue>(*comm->board, context->p2p_buffer_bytes(), std::move(route));
@@ -178,7 +177,7 @@ void fail_from_afar(smddp_comm& comm, smddp_status_t code, const std::string& te
 
 const char* transport_name(const smddp_comm& comm, int peer) {
   if (peer == comm.rank()) return "self";
-  const bool near = comm.nodes[static_cast<size_t>(peer)] == comm.nodes[static_cast<size_t>(comm.rank())];
+  const bool near = comm.queue->members->board_rank(peer) >= 0;
   return near ? "shared memory" : comm.queue->route->wire.transport().capabilities().name.c_str();
 }
 
@@ -289,7 +288,7 @@ smddp_comm* split(smddp_comm& comm, Collective collective, int color, int key, c
     int64_t index;
     uint64_t number;
   };
-  const auto node_of = [&](int r) { return comm.nodes[static_cast<size_t>(r)]; };
+  const auto node_of = [&](int r) { return comm.shape.places[static_cast<size_t>(r)].node; };
   const auto first_on_node = [&](int node) {
     return *std::find_if(group.begin(), group.end(), [&](int r) { return node_of(r) == node; });
   };
@@ -360,7 +359,6 @@ void release_comm(smddp_comm* comm, bool finalized) {
   comm->schedules.clear();
   comm->selection.reset();
   comm->shape = {};
-  comm->nodes.clear();
   comm->world_ranks.clear();
   comm->registrations.clear();
   comm->context.reset();

@@ -29,7 +29,6 @@ struct smddp_comm {
   uint32_t children = 0;  // for their default names
   int own_rank = 0;
   std::vector<int> world_ranks;  // by rank
-  std::vector<int> nodes;        // by rank: number of its node in the job
   smddp::coll::Shape shape;
   uint64_t number = 0;           // the same on all members, on no other communicator of the job
   int index = -1;                // under which peers on other nodes know it here

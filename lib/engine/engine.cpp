@@ -1,5 +1,9 @@
 #include "engine/engine.hpp"
 
+#include "base/clock.hpp"
+
+#include <sched.h>
+
 #include <algorithm>
 
 namespace smddp::engine {
@@ -68,12 +72,26 @@ void Engine::leave() {
   if (drivers_.fetch_sub(1, std::memory_order_acq_rel) == 1 && outstanding_.load(std::memory_order_acquire)) wake_progress();
 }
 
+template <class T>
+void Engine::take_back(std::unique_ptr<T>& owner) {
+  if (!owner) return;
+  const int64_t limit = deadline_after_ms(2000);
+  while (!owner->drain()) {
+    if (now_ns() >= limit) {
+      (void)owner.release();
+      return;
+    }
+    if (!wire_->transport().progress()) sched_yield();
+  }
+}
+template void Engine::take_back(std::unique_ptr<Execution>&);
+
 void Engine::cancel(Queue& queue, const Status& status) {
   std::vector<Request*> ended;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (Request* request : queue.collectives) {
-      drain(*request);
+      take_back(request->execution);
       complete(*request, status);
     }
     for (Request* request : queue.sends) complete(*request, status);
@@ -81,13 +99,7 @@ void Engine::cancel(Queue& queue, const Status& status) {
       if (!request->receive.done) queue.mail.cancel(request->receive);
       complete(*request, request->receive.done ? request->receive.status : status);
     }
-    if (queue.remote) {
-      const int64_t limit = deadline_after_ms(2000);
-      while (!queue.remote->drain() && now_ns() < limit) {
-        if (!wire_->transport().progress()) sched_yield();
-      }
-      if (!queue.remote->drain()) (void)queue.remote.release();  // what the transport may yet write to stays
-    }
+    take_back(queue.remote);
     // What still comes for it must not reach a later communicator of the same number.
     if (queue.route) wire_->transport().discard(queue.route->id(queue.route->rank, 0, 0, 0), uint64_t{0xffff} << 48);
     queue.collectives.clear();
@@ -138,6 +150,7 @@ bool Engine::has_work(Queue& queue) {
 void Engine::complete(Request& request, Status status) {
   request.status = std::move(status);
   request.queue = nullptr;
+  request.execution.reset();
   const bool calls_back = request.callback_state.load(std::memory_order_acquire) == Request::Callback::kSet;
   if (calls_back) {
     ended_.push_back(&request);  // still held by the engine

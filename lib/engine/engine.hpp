@@ -57,7 +57,10 @@ class Engine {
   Poll poll(bool look_at_clock);
   bool poll_queue(Queue& queue, bool look_at_clock, int64_t now);
   bool advance(Queue& queue, Request& request);
-  void drain(Request& request);
+  // Takes back what the transport still holds of an execution or mail that ends, which it gives within a second; otherwise what it may yet
+  // write to stays for ever, without owner.
+  template <class T>
+  void take_back(std::unique_ptr<T>& owner);
   transport::Sleep arm();
   void expire(Queue& queue, int64_t now);
   void time_out(Queue& queue, Request& front, int64_t timeout_ms);

@@ -25,7 +25,8 @@ Execution::Execution(const coll::Schedule& schedule, const node::Call& call, Rou
       segment_elements_(schedule.segmented && segment_elements ? std::min(segment_elements, std::max<size_t>(call.count, 1))
                                                                : std::max<size_t>(call.count, 1)),
       segments_(static_cast<uint32_t>(std::max<size_t>(1, (call.count + segment_elements_ - 1) / segment_elements_))),
-      events_seen_(~0u) {
+      events_seen_(~0u),
+      node_lag_(coll::node_lag(schedule, kWindow)) {
   for (size_t i = 0; i < schedule_.steps.size(); ++i) {
     if (schedule_.steps[i].kind == StepKind::kNode) node_steps_.push_back(i);
   }
@@ -135,23 +136,26 @@ bool Execution::issue(uint32_t segment, size_t step_number) {
   return true;
 }
 
+std::string Execution::where() const {
+  return format(" during %s #%u, rank %d", node::call_text(call_).c_str(), sequence_, world_rank(route_.rank));
+}
+
 // Looks after a send or receive that is under way; false if it failed.
 bool Execution::check(uint32_t segment, size_t step_number, Status& status) {
   const coll::ScheduleStep& step = schedule_.steps[step_number];
   const transport::Event& event = progress(segment).events[step_number];
   const size_t expected = place(step.kind == StepKind::kSend ? step.inputs[0] : step.target, segment).bytes(element_);
-  const std::string where = format(" during %s #%u, rank %d", node::call_text(call_).c_str(), sequence_, world_rank(route_.rank));
   if (event.result == transport::Result::kOk && event.bytes == expected) {
     finish(segment, step_number);
     return true;
   }
   if (event.result == transport::Result::kOk || event.result == transport::Result::kTruncated) {
     status = {SMDDP_ERR_MISMATCH, format("mismatch: rank %d sent %zu bytes where rank %d expected %zu", world_rank(step.peer), event.bytes,
-                                         world_rank(route_.rank), expected) + where};
+                                         world_rank(route_.rank), expected) + where()};
   } else if (event.result == transport::Result::kPeerFailed) {
-    status = {SMDDP_ERR_PEER_GONE, event.sentence + where};
+    status = {SMDDP_ERR_PEER_GONE, event.sentence + where()};
   } else {
-    status = {SMDDP_ERR_ABORTED, event.sentence + where};
+    status = {SMDDP_ERR_ABORTED, event.sentence + where()};
   }
   return false;
 }
@@ -159,7 +163,7 @@ bool Execution::check(uint32_t segment, size_t step_number, Status& status) {
 // The next node step in the order that all ranks of the node keep (coll/schedule.hpp).
 bool Execution::find_node_step() {
   const uint64_t ordinals = node_steps_.size();
-  const uint64_t lag = coll::node_lag(schedule_, kWindow);
+  const uint64_t lag = node_lag_;
   const uint64_t turns = (segments_ + lag * (ordinals - 1)) * ordinals;
   for (; node_turn_ < turns; ++node_turn_) {
     const uint64_t round = node_turn_ / ordinals, ordinal = ordinals - 1 - node_turn_ % ordinals;
@@ -275,7 +279,7 @@ node::Step Execution::advance(node::Board& board, Status& status) {
   if (first_ == segments_) return node::Step::kDone;
   const std::string why = hopeless(board);
   if (!why.empty()) {
-    status = {SMDDP_ERR_PEER_GONE, why + format(" during %s #%u, rank %d", node::call_text(call_).c_str(), sequence_, world_rank(route_.rank))};
+    status = {SMDDP_ERR_PEER_GONE, why + where()};
     return node::Step::kFailed;
   }
   return moved ? node::Step::kMoved : node::Step::kAgain;
@@ -288,7 +292,7 @@ std::string Execution::hopeless(const node::Board& board) {
   if (events == events_seen_ && route_.wire.all_there()) return "";
   events_seen_ = events;
   for (size_t peer = 0; peer < route_.world_ranks.size(); ++peer) {
-    const int near = route_.board_ranks.empty() ? -1 : route_.board_ranks[peer];
+    const int near = route_.board_ranks[peer];
     if (near >= 0) {
       const int local = board.members()[static_cast<size_t>(near)];
       if (group.state(local) == node::RankState::kDead) return group.departed({local});

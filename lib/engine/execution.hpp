@@ -58,6 +58,7 @@ class Execution {
   Place place(const coll::Slice& slice, uint32_t segment) const;
   void finish(uint32_t segment, size_t step);
   std::string hopeless(const node::Board& board);
+  std::string where() const;
   int world_rank(int peer) const { return route_.world_ranks[static_cast<size_t>(peer)]; }
 
   const coll::Schedule& schedule_;
@@ -73,6 +74,7 @@ class Execution {
   std::unique_ptr<unsigned char[]> scratch_;
 
   uint32_t events_seen_;                // of the node; at first none
+  const uint64_t node_lag_;
   std::vector<size_t> node_steps_;  // of the schedule, in order
   uint64_t node_turn_ = 0;
   bool taken_back_ = false;

@@ -1,7 +1,6 @@
 // Progress of the queues: collectives in call order, messages in any; enforces deadlines.
 #include "engine/engine.hpp"
 
-
 #include <algorithm>
 
 namespace smddp::engine {
@@ -96,23 +95,12 @@ bool Engine::advance(Queue& queue, Request& request) {
   if (step == node::Step::kMoved) return true;
   if (step == node::Step::kFailed) {
     if (queue.route) queue.fail(status.code, status.text);
-    drain(request);
+    take_back(request.execution);
   }
   queue.collectives.pop_front();
   queue.queued.fetch_sub(1, std::memory_order_release);
   complete(request, step == node::Step::kDone ? Status{} : std::move(status));
   return true;
-}
-
-// Takes the buffers of a request that ends early back from the transport, which gives them within a second.
-void Engine::drain(Request& request) {
-  if (!request.execution) return;
-  const int64_t limit = deadline_after_ms(2000);
-  while (!request.execution->drain() && now_ns() < limit) {
-    if (!wire_->transport().progress()) sched_yield();
-  }
-  if (request.execution->drain()) request.execution.reset();
-  else (void)request.execution.release();  // what the transport may yet write to stays
 }
 
 void Engine::expire(Queue& queue, int64_t now) {
@@ -168,7 +156,7 @@ void Engine::fail_all(Queue& queue) {
     Request& request = *queue.collectives.front();
     queue.collectives.pop_front();
     queue.queued.fetch_sub(1, std::memory_order_release);
-    drain(request);
+    take_back(request.execution);
     request.operation.call = request.call;
     complete(request, queue.board.failure(&request.operation));
   }

@@ -66,6 +66,18 @@ bool RemoteMail::advance(Outgoing& message) {
   return moved;
 }
 
+// block: where a parcel lies; kNoOffset: all is in the letter.
+void RemoteMail::deliver(int rank, Incoming& incoming, uint64_t block) {
+  node::MailEntry entry{};
+  entry.bytes = incoming.letter.bytes;
+  entry.offset = block;
+  entry.tag = incoming.letter.tag;
+  if (block == node::kNoOffset) std::memcpy(entry.payload, incoming.letter.data, incoming.letter.bytes);
+  mail_.arrive(rank, entry);
+  ++incoming.number;
+  incoming.stage = Stage::kListening;
+}
+
 bool RemoteMail::advance(int rank, Incoming& incoming) {
   transport::Transport& transport = route_.wire.transport();
   switch (incoming.stage) {
@@ -84,14 +96,7 @@ bool RemoteMail::advance(int rank, Incoming& incoming) {
         incoming.stage = Stage::kParcelAwaited;
         return true;
       }
-      node::MailEntry entry{};
-      entry.bytes = incoming.letter.bytes;
-      entry.offset = node::kNoOffset;
-      entry.tag = incoming.letter.tag;
-      std::memcpy(entry.payload, incoming.letter.data, incoming.letter.bytes);
-      mail_.arrive(rank, entry);
-      ++incoming.number;
-      incoming.stage = Stage::kListening;
+      deliver(rank, incoming, node::kNoOffset);
       return true;
     }
     case Stage::kParcelAwaited:
@@ -116,13 +121,7 @@ bool RemoteMail::advance(int rank, Incoming& incoming) {
         incoming.stage = Stage::kSilent;
         return true;
       }
-      node::MailEntry entry{};
-      entry.bytes = incoming.letter.bytes;
-      entry.offset = block;
-      entry.tag = incoming.letter.tag;
-      mail_.arrive(rank, entry);
-      ++incoming.number;
-      incoming.stage = Stage::kListening;
+      deliver(rank, incoming, block);
       return true;
     }
     case Stage::kSilent: break;

@@ -54,6 +54,7 @@ class RemoteMail {
 
   bool advance(Outgoing& message);
   bool advance(int rank, Incoming& incoming);
+  void deliver(int rank, Incoming& incoming, uint64_t block);
   uint64_t id(int receiver, uint64_t number, bool parcel) const;
   int world_rank(int rank) const { return route_.world_ranks[static_cast<size_t>(rank)]; }
 

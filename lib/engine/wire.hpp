@@ -60,7 +60,6 @@ class Wire {
 // A communicator's use of the wire.
 struct Route {
   Wire& wire;
-  uint64_t number;                // of the communicator, the same on all members
   std::vector<int> world_ranks;   // by rank in the communicator
   std::vector<uint16_t> indices;  // by rank: the number under which it knows the communicator
   std::vector<int> board_ranks;   // by rank: its rank on this node's board; −1 on other nodes

@@ -72,7 +72,7 @@ def mapped_library(text):
 def test_our_library_is_used():
     """Row 70: another libsmddp earlier on LD_LIBRARY_PATH does not take the place of ours."""
     print_maps = (
-        "import smdistributed.dataparallel.torch.torch_smddp as t\nt.library_version()\n"
+        "import smdistributed.dataparallel.torch.torch_smddp as plugin; plugin.library_version()\n"
         "print('\\n'.join({line.split()[-1] for line in open('/proc/self/maps') if 'libsmddp.so' in line}))"
     )
     code, text = python(print_maps)

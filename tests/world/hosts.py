@@ -11,7 +11,7 @@ def why_not():
 
 
 class Hosts:
-    """Hosts 0 … count − 1, host h with the address 10.77.0.(h + 1)."""
+    """Hosts 0 … count − 1, host h with the address 10.77.0.(h + 1) on its device v0."""
 
     def __init__(self, count):
         self.processes = []
@@ -23,10 +23,10 @@ class Hosts:
             for host in range(count):
                 pid = self._hold()
                 self.hosts.append(pid)
-                self._in(self.switch, "ip", "link", "add", "name", f"port{host}", "type", "veth", "peer", "name", "eth0", "netns", str(pid))
+                self._in(self.switch, "ip", "link", "add", "name", f"port{host}", "type", "veth", "peer", "name", "v0", "netns", str(pid))
                 self._in(self.switch, "ip", "link", "set", f"port{host}", "master", "bridge", "up")
-                self._in(pid, "ip", "address", "add", f"10.77.0.{host + 1}/24", "dev", "eth0")
-                self._in(pid, "ip", "link", "set", "eth0", "up")
+                self._in(pid, "ip", "address", "add", f"10.77.0.{host + 1}/24", "dev", "v0")
+                self._in(pid, "ip", "link", "set", "v0", "up")
                 self._in(pid, "ip", "link", "set", "lo", "up")
         except BaseException:
             self.close()
@@ -52,7 +52,7 @@ class Hosts:
 
     def limit(self, host, rate):
         """Both directions of a host's link, as tc writes rates: "1gbit"."""
-        for pid, device in ((self.switch, f"port{host}"), (self.hosts[host], "eth0")):
+        for pid, device in ((self.switch, f"port{host}"), (self.hosts[host], "v0")):
             self._in(pid, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", "256kb", "latency", "50ms")
 
     def close(self):

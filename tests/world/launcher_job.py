@@ -40,9 +40,26 @@ def with_mpi(folder, target):
     return target
 
 
-def assert_met(case, result):
-    """For a job whose ranks are on several hosts."""
-    case.assert_status(result, 0)
+class Shared:
+    """For a class of tests that share one resource, or skip with the reason. make(): gives it, with close(), or raises Unavailable."""
+
+    resource = problem = None
+
+    @classmethod
+    def setUpClass(cls):
+        try:
+            cls.resource = cls.make()
+        except smddp_test.Unavailable as problem:
+            cls.problem = str(problem)
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.resource:
+            cls.resource.close()
+
+    def setUp(self):
+        if self.problem:
+            self.skipTest(self.problem)
 
 
 class Launcher:
@@ -127,13 +144,13 @@ class MpiLauncher(Launcher):
     def test_two_hosts(self):
         try:
             hosts = namespace_hosts.Hosts()
-        except namespace_hosts.Unavailable as problem:
+        except smddp_test.Unavailable as problem:
             self.skipTest(str(problem))
         try:
             options = [word.replace("SSH", hosts.ssh).replace("HOST1", hosts.ADDRESSES[0]).replace("HOST2", hosts.ADDRESSES[1])
                        for word in self.ON_HOSTS]
             before = hosts.command("a")
-            assert_met(self, self.launch(4, PROGRAM, "sum", before=before, options=options, **SHORT))
+            self.assert_status(self.launch(4, PROGRAM, "sum", before=before, options=options, **SHORT), 0)
         finally:
             hosts.close()
 

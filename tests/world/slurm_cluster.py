@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 
 import smddp_test
+from smddp_test import Unavailable
 
 CONFIGURATION = """\
 ClusterName=smddp
@@ -31,10 +32,6 @@ PartitionName=all Nodes={host} Default=YES State=UP
 """
 
 
-class Unavailable(Exception):
-    """No Slurm here; the text says why."""
-
-
 def free_ports(count):
     sockets = [socket.socket() for _ in range(count)]
     for one in sockets:
@@ -53,7 +50,7 @@ def find(program):
 
 
 class Cluster:
-    """Raises Unavailable. stop() ends all processes."""
+    """Raises Unavailable. close() ends all processes."""
 
     def __init__(self):
         self.processes = []
@@ -71,7 +68,7 @@ class Cluster:
         try:
             self.start(host, programs)
         except Unavailable:
-            self.stop()
+            self.close()
             raise
 
     def start(self, host, programs):
@@ -107,7 +104,7 @@ class Cluster:
     def environment(self, **changes):
         return smddp_test.environment(SLURM_CONF=f"{self.folder}/slurm.conf", **changes)
 
-    def stop(self):
+    def close(self):
         if len(self.processes) == 3:
             subprocess.run([self.scancel, "-u", "root"], env=self.environment(), capture_output=True, timeout=30)
         for process in reversed(self.processes):

@@ -94,6 +94,10 @@ def torch_python():
     return None
 
 
+class Unavailable(Exception):
+    """What a test needs is not here; the text says why."""
+
+
 class TestCase(unittest.TestCase):
     """Adds checks of results of run()."""
 

@@ -54,7 +54,7 @@ class Hosts(rank_job.TestCase):
             self.assertEqual(job.wait(30), dict.fromkeys(range(4), 3), job.report())
             for rank in range(4):
                 world = next(line for line in job.lines(rank) if line.startswith("world "))
-                self.assertRegex(world, "PEER_GONE .*rank [0-3] died", job.report())
+                self.assertRegex(world, "PEER_GONE .*rank [0-3] died .no sign of life", job.report())
             self.assert_nothing_left(job)
 
 

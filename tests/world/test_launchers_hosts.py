@@ -12,27 +12,11 @@ from smddp_test import SMDDPRUN
 from test_smddprun_ports import MEET
 
 
-class TwoHosts(smddp_test.TestCase):
-    hosts = problem = None
-
-    @classmethod
-    def setUpClass(cls):
-        try:
-            cls.hosts = namespace_hosts.Hosts()
-        except namespace_hosts.Unavailable as problem:
-            cls.problem = str(problem)
-
-    @classmethod
-    def tearDownClass(cls):
-        if cls.hosts:
-            cls.hosts.close()
-
-    def setUp(self):
-        if self.problem:
-            self.skipTest(self.problem)
+class TwoHosts(launcher_job.Shared, smddp_test.TestCase):
+    make = namespace_hosts.Hosts
 
     def launch(self, hosts, *command, **options):
-        return smddp_test.run(SMDDPRUN, "--hosts", hosts, "--rsh", self.hosts.rsh, *command, **options)
+        return smddp_test.run(SMDDPRUN, "--hosts", hosts, "--rsh", self.resource.rsh, *command, **options)
 
     def test_address_of_rank_0(self):
         for variables, address in (({}, "10.77.0.1"), ({"SMDDP_BOOTSTRAP_INTERFACE": "docker"}, "172.17.0.1")):
@@ -51,23 +35,23 @@ class TwoHosts(smddp_test.TestCase):
             self.assertEqual(result.stdout.count(b"met"), ranks)
 
     def test_link_that_is_down(self):
-        self.hosts.ip("a", "link set v0 down")
+        self.resource.ip("a", "link set v0 down")
         try:
             result = self.launch("a,b", launcher_job.PROGRAM, "sum", env=smddp_test.environment(SMDDP_TIMEOUT_MS="3000"))
         finally:
-            self.hosts.ip("a", "link set v0 up")
+            self.resource.ip("a", "link set v0 up")
         self.assertNotEqual(result.returncode, 0)
         self.assertLess(result.seconds, 20)
         self.assertRegex(result.stderr, rb"rank 1 of 2 did not come|found no rank 0")
 
     def test_ranks_of_the_library(self):
         result = self.launch("a:2,b:2", launcher_job.PROGRAM, "sum")
-        launcher_job.assert_met(self, result)
+        self.assert_status(result, 0)
 
     def test_nothing_left_on_any_host(self):
         for end in (signal.SIGTERM, signal.SIGKILL):
             marker = f"{os.getpid()}.{time.monotonic_ns()}"
-            job = smddp_test.start(SMDDPRUN, "--hosts", "a:2,b:2", "--rsh", self.hosts.rsh, "sh", "-c", "echo ready; setsid sleep 300",
+            job = smddp_test.start(SMDDPRUN, "--hosts", "a:2,b:2", "--rsh", self.resource.rsh, "sh", "-c", "echo ready; setsid sleep 300",
                                    env=smddp_test.environment(SMDDP_TEST_MARKER=marker))
             for _ in range(4):
                 self.assertIn(b"ready", job.stdout.readline())

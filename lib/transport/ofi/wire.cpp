@@ -216,6 +216,12 @@ void OfiWire::put_over(Slot& slot, const char* error, WireSink& sink) {
   sink.put_done(context, error);
 }
 
+void OfiWire::packet_over(Slot& slot) {
+  --in_flight_;
+  --packets_to_[static_cast<size_t>(slot.peer)];
+  out_.give(&slot);
+}
+
 void OfiWire::completed(const fi_cq_data_entry& entry, WireSink& sink) {
   auto* slot = static_cast<Slot*>(entry.op_context);
   if (!slot || ((entry.flags & FI_REMOTE_CQ_DATA) && (entry.flags & (FI_RMA | FI_REMOTE_WRITE)))) {
@@ -228,11 +234,7 @@ void OfiWire::completed(const fi_cq_data_entry& entry, WireSink& sink) {
       sink.packet(slot->buffer, entry.len);
       if (!post(*slot)) unposted_.push_back(slot);
       break;
-    case Role::kPacketOut:
-      --in_flight_;
-      --packets_to_[static_cast<size_t>(slot->peer)];
-      out_.give(slot);
-      break;
+    case Role::kPacketOut: packet_over(*slot); break;
     case Role::kPut: put_over(*slot, nullptr, sink); break;
     case Role::kTaggedIn:
       tagged_over(*slot);
@@ -256,11 +258,7 @@ void OfiWire::failed(WireSink& sink) {
       if (error.err == FI_ECANCELED) break;
       if (!post(*slot)) unposted_.push_back(slot);
       break;
-    case Role::kPacketOut:
-      --in_flight_;
-      --packets_to_[static_cast<size_t>(slot->peer)];
-      out_.give(slot);
-      break;
+    case Role::kPacketOut: packet_over(*slot); break;
     case Role::kPut: put_over(*slot, fi_strerror(error.err), sink); break;
     case Role::kTaggedIn: tagged_over(*slot); break;
   }

@@ -82,6 +82,7 @@ class OfiWire final : public Wire {
   void post_again();
   void completed(const fi_cq_data_entry& entry, WireSink& sink);
   void failed(WireSink& sink);
+  void packet_over(Slot& slot);
   void put_over(Slot& slot, const char* error, WireSink& sink);
   void tagged_over(Slot& slot);
   void* descriptor(const Region* region) const { return region ? fi_mr_desc(region->mr.get()) : nullptr; }

@@ -10,6 +10,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <functional>
 #include <random>
 #include <thread>
 
@@ -41,34 +43,78 @@ struct Round {
   bool in_place;
 };
 
+node::Board& board_of(World& world, int rank) {
+  const coll::Place place = world.shape.places[static_cast<size_t>(rank)];
+  return world.nodes[static_cast<size_t>(place.node)]->board(place.local);
+}
+
+// Until it has ended: "", or why it did not end well.
+std::string finish(engine::Execution& execution, World& world, engine::Route& route) {
+  const int64_t limit = deadline_after_ms(60000);
+  for (;;) {
+    Status status;
+    const node::Step step = execution.advance(board_of(world, route.rank), status);
+    if (step == node::Step::kDone) return "";
+    if (step == node::Step::kFailed) return status.text;
+    if (!route.wire.transport().progress()) sched_yield();
+    if (now_ns() > limit) return execution.missing() + " in 60 s";
+  }
+}
+
 std::string run_round(World& world, engine::Route& route, const Round& round, uint32_t number) {
   const int rank = route.rank, size = world.shape.size();
-  const coll::Place place = world.shape.places[static_cast<size_t>(rank)];
-  node::Board& board = world.nodes[static_cast<size_t>(place.node)]->board(place.local);
   test::Case work;
   work.prepare(rank, size, number, round.algorithm->collective, round.count, round.root, round.in_place);
   work.call.divisor = size;
   const coll::Schedule schedule = round.algorithm->schedule({world.shape, rank, round.root});
   engine::Execution execution(schedule, work.call, route, round.segment);
-  const int64_t limit = deadline_after_ms(3000);
-  for (;;) {
-    Status status;
-    switch (execution.advance(board, status)) {
-      case node::Step::kDone: {
-        const long wrong = work.wrong(rank, size);
-        if (wrong < 0) return "";
-        return format("%s %s, rank %d of %s, %zu elements in segments of %zu, root %d%s: element %ld is wrong", round.algorithm->name, collective_name(round.algorithm->collective), rank,
-                      coll::describe(world.shape).c_str(), round.count, round.segment, round.root, round.in_place ? ", in place" : "", wrong);
-      }
-      case node::Step::kFailed: return status.text;
-      default: break;
-    }
-    if (!route.wire.transport().progress()) sched_yield();
-    if (now_ns() > limit) return format("%s, rank %d: %s", round.algorithm->name, rank, execution.missing().c_str());
-  }
+  std::string problem = finish(execution, world, route);
+  const long wrong = problem.empty() ? work.wrong(rank, size) : -1;
+  if (wrong >= 0) problem = format("element %ld is wrong", wrong);
+  if (problem.empty()) return "";
+  return format("%s %s, rank %d of %s, %zu elements in segments of %zu, root %d%s: %s", round.algorithm->name,
+                collective_name(round.algorithm->collective), rank, coll::describe(world.shape).c_str(), round.count, round.segment, round.root,
+                round.in_place ? ", in place" : "", problem.c_str());
 }
 
-std::string run_world(const std::vector<int>& labels, const transport::loopback::Faults& faults, const std::vector<Round>& rounds) {
+// The hierarchical allreduce on one node gives, for any segment, the bits of the node group's own.
+std::string compare_with_node(World& world, engine::Route& route) {
+  const int rank = route.rank, size = world.shape.size();
+  node::Board& board = board_of(world, rank);
+  const coll::Schedule schedule = coll::find_algorithm(Collective::kAllreduce, "hierarchical")->schedule({world.shape, rank, 0});
+  for (const size_t count : {size_t{1}, size_t{63}, size_t{1000}, size_t{30000}, size_t{200000}}) {
+    for (const size_t segment : {size_t{64}, size_t{4096}, size_t{65536}}) {
+      if (count / segment > 100) continue;
+      std::vector<float> send(count), expected(count), got(count, -1.0f);
+      for (size_t i = 0; i < count; ++i) send[i] = 0.37f * static_cast<float>((i * 7 + static_cast<size_t>(rank) * 13) % 1009) - 100.0f;
+      node::Operation operation;
+      operation.call.collective = Collective::kAllreduce;
+      operation.call.dtype = SMDDP_FLOAT32;
+      operation.call.count = count;
+      operation.call.sendbuf = send.data();
+      operation.call.recvbuf = expected.data();
+      operation.call.divisor = size;
+      node::Call call = operation.call;
+      call.recvbuf = got.data();
+      for (node::Step step; (step = board.step(operation)) != node::Step::kDone;) {
+        if (step == node::Step::kFailed) return operation.status.text;
+        if (step == node::Step::kAgain) sched_yield();
+      }
+      engine::Execution execution(schedule, call, route, segment);
+      const std::string problem = finish(execution, world, route);
+      if (!problem.empty()) return problem;
+      if (std::memcmp(expected.data(), got.data(), count * sizeof(float)) != 0) {
+        return format("rank %d of %d, %zu elements in segments of %zu: other bits", rank, size, count, segment);
+      }
+    }
+  }
+  return "";
+}
+
+using Work = std::function<std::string(World& world, engine::Route& route)>;
+
+// Every rank, on a thread of its own, does the work.
+std::string run_world(const std::vector<int>& labels, const transport::loopback::Faults& faults, const Work& work) {
   World world;
   world.shape = coll::Shape::of_labels(labels);
   world.hub = std::make_shared<transport::loopback::Hub>(world.shape.size(), faults);
@@ -88,10 +134,13 @@ std::string run_world(const std::vector<int>& labels, const transport::loopback:
     threads.emplace_back([&, r] {
       engine::Wire& wire = *wires[static_cast<size_t>(r)];
       wire.transport().connect(addresses, r);
-      engine::Route route{wire, 1, {}, std::vector<uint16_t>(static_cast<size_t>(size), 0), {}, r, 0};
-      for (int i = 0; i < size; ++i) route.world_ranks.push_back(i);
-      std::string& problem = problems[static_cast<size_t>(r)];
-      for (size_t i = 0; i < rounds.size() && problem.empty(); ++i) problem = run_round(world, route, rounds[i], static_cast<uint32_t>(i));
+      engine::Route route{wire, {}, std::vector<uint16_t>(static_cast<size_t>(size), 0), {}, r, 0};
+      for (int i = 0; i < size; ++i) {
+        const coll::Place place = world.shape.places[static_cast<size_t>(i)];
+        route.world_ranks.push_back(i);
+        route.board_ranks.push_back(place.node == world.shape.places[static_cast<size_t>(r)].node ? place.local : -1);
+      }
+      problems[static_cast<size_t>(r)] = work(world, route);
       wire.transport().quiesce(deadline_after_ms(20000));
     });
   }
@@ -101,6 +150,14 @@ std::string run_world(const std::vector<int>& labels, const transport::loopback:
     if (!problem.empty()) all += problem + "\n";
   }
   return all;
+}
+
+Work all_of(const std::vector<Round>& rounds) {
+  return [&rounds](World& world, engine::Route& route) {
+    std::string problem;
+    for (size_t i = 0; i < rounds.size() && problem.empty(); ++i) problem = run_round(world, route, rounds[i], static_cast<uint32_t>(i));
+    return problem;
+  };
 }
 
 std::vector<Round> random_rounds(std::mt19937_64& random, const coll::Shape& shape, int rounds) {
@@ -132,9 +189,16 @@ void each_algorithm(void**) {
           if (algorithm.collective != Collective::kAlltoall) rounds.push_back({&algorithm, count, 4096, root, true});
         }
       }
-      const std::string problem = run_world(labels, {}, rounds);
-      if (!problem.empty()) print_error("%s", problem.c_str());
+      const std::string problem = run_world(labels, {}, all_of(rounds));
+      if (!problem.empty()) fail_msg("%s", problem.c_str());
     }
+  }
+}
+
+void hierarchical_equals_node(void**) {
+  for (const int size : {1, 2, 3, 5}) {
+    const std::string problem = run_world(std::vector<int>(static_cast<size_t>(size), 0), {}, compare_with_node);
+    if (!problem.empty()) fail_msg("%s", problem.c_str());
   }
 }
 
@@ -149,7 +213,8 @@ void every_algorithm_on_a_faulty_network(void**) {
     faults.duplicate = 0.05;
     faults.again = 0.1;
     const coll::Shape shape = coll::Shape::of_labels(labels);
-    const std::string problem = run_world(labels, faults, random_rounds(random, shape, g_rounds));
+    const std::vector<Round> rounds = random_rounds(random, shape, g_rounds);
+    const std::string problem = run_world(labels, faults, all_of(rounds));
     if (!problem.empty()) fail_msg("%s", problem.c_str());
   }
 }
@@ -159,6 +224,7 @@ void every_algorithm_on_a_faulty_network(void**) {
 int main(int argc, char** argv) {
   if (argc > 1) g_seed = std::strtoull(argv[1], nullptr, 0);
   if (argc > 2) g_rounds = std::atoi(argv[2]);
-  const CMUnitTest tests[] = {cmocka_unit_test(each_algorithm), cmocka_unit_test(every_algorithm_on_a_faulty_network)};
+  const CMUnitTest tests[] = {cmocka_unit_test(hierarchical_equals_node), cmocka_unit_test(each_algorithm),
+                              cmocka_unit_test(every_algorithm_on_a_faulty_network)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
