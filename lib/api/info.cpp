@@ -27,8 +27,7 @@ std::string described(smddp_info_kind_t kind, smddp_info_format_t format) {
 // Environment values need not be UTF-8: what is not is replaced.
 std::string rendered(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-void check_output(const char* function, smddp_info_format_t user_format, const char* buffer, size_t capacity) {
-  const int chosen = unchecked(user_format);
+void check_output(const char* function, int chosen, const char* buffer, size_t capacity) {
   if (chosen != SMDDP_FORMAT_TEXT && chosen != SMDDP_FORMAT_JSON) {
     throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("%s: format %d is neither 0 nor 1", function, chosen));
   }
@@ -69,7 +68,8 @@ std::string field(const std::string& label, const std::string& value) {
 
 extern "C" smddp_status_t smddp_info(smddp_info_kind_t user_kind, smddp_info_format_t user_format, char* buffer, size_t capacity, size_t* length) {
   return smddp::api::guard([&] {
-    smddp::api::check_output("smddp_info", user_format, buffer, capacity);
-    smddp::api::copy_out(smddp::api::described(smddp::api::unchecked(user_kind), user_format), buffer, capacity, length);
+    const smddp_info_format_t chosen = smddp::api::unchecked(user_format);
+    smddp::api::check_output("smddp_info", chosen, buffer, capacity);
+    smddp::api::copy_out(smddp::api::described(smddp::api::unchecked(user_kind), chosen), buffer, capacity, length);
   });
 }

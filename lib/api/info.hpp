@@ -27,7 +27,7 @@ std::string field(const std::string& label, const std::string& value);
 std::string rendered(const Json& json);
 
 // The arguments that a text goes to: throws for what they cannot be; then copies as much as fits.
-void check_output(const char* function, smddp_info_format_t format, const char* buffer, size_t capacity);
+void check_output(const char* function, int format, const char* buffer, size_t capacity);
 void copy_out(const std::string& text, char* buffer, size_t capacity, size_t* length);
 
 }  // namespace smddp::api

@@ -109,7 +109,8 @@ std::string described(const smddp_schedule_query_t* query, bool as_json) {
 extern "C" smddp_status_t smddp_schedule_describe(const smddp_schedule_query_t* query, smddp_info_format_t user_format, char* buffer,
                                                   size_t capacity, size_t* length) {
   return smddp::api::guard([&] {
-    smddp::api::check_output("smddp_schedule_describe", user_format, buffer, capacity);
-    smddp::api::copy_out(smddp::api::described(query, smddp::api::unchecked(user_format) == SMDDP_FORMAT_JSON), buffer, capacity, length);
+    const int chosen = smddp::api::unchecked(user_format);
+    smddp::api::check_output("smddp_schedule_describe", chosen, buffer, capacity);
+    smddp::api::copy_out(smddp::api::described(query, chosen == SMDDP_FORMAT_JSON), buffer, capacity, length);
   });
 }
