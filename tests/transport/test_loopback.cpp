@@ -47,10 +47,14 @@ using namespace test;
 std::string closes_when_memory_stays(const Network&) {
   loopback::Faults faults;
   faults.hold_puts = true;
-  return run(network_of("loopback that holds puts", faults), 2, [](Rank& rank) -> std::string {
+  return run(network_of("loopback that holds puts", faults), 3, [](Rank& rank) -> std::string {
     constexpr size_t kBytes = 300000;
     std::vector<std::byte> memory(kBytes);
     Event event, small;
+    if (rank.rank == 2) {
+      rank.meet();
+      return {};
+    }
     if (rank.rank == 1) {
       TRY(rank.receive(0, 1, memory.data(), kBytes, event));
       TRY(rank.wait_ok(event, kBytes));
@@ -72,6 +76,11 @@ std::string closes_when_memory_stays(const Network&) {
     TRY(rank.send(1, 3, nullptr, 0, late));
     EXPECT(late.result == Result::kPeerFailed, "result %d", static_cast<int>(late.result));
     EXPECT(!rank.transport.progress() && rank.transport.arm().may_sleep, "it moves");
+    rank.transport.fail_peer(2, "rank 2 died later");
+    rank.transport.cancel(small, "not wanted");
+    rank.transport.discard(0, 0);
+    TRY(rank.receive(2, 1, nullptr, 0, late));
+    EXPECT(late.sentence == "rank 2 died later", "'%s'", late.sentence.c_str());
     return {};
   }, false);
 }

@@ -38,6 +38,7 @@ class LoopbackWire final : public Wire {
   }
 
   bool packet(int peer, const void* header, size_t header_bytes, const void* payload, size_t payload_bytes, bool) override {
+    require_open();
     Item item;
     item.bytes.resize(header_bytes + payload_bytes);
     std::memcpy(item.bytes.data(), header, header_bytes);
@@ -46,6 +47,7 @@ class LoopbackWire final : public Wire {
   }
 
   bool expose(void* data, size_t bytes, Exposure& exposure) override {
+    require_open();
     if (hub_->draw(rank_, hub_->faults().again)) return false;
     exposure.key = ++last_key_;
     windows_[exposure.key] = {static_cast<std::byte*>(data), bytes};
@@ -53,12 +55,14 @@ class LoopbackWire final : public Wire {
   }
 
   bool conceal(Exposure& exposure, bool) override {
+    require_open();
     if (hub_->draw(rank_, hub_->faults().late_conceal)) return false;
     windows_.erase(exposure.key);
     return true;
   }
 
   bool put(int peer, const void* data, size_t bytes, uint64_t, uint64_t key, size_t offset, uint32_t immediate, void* context) override {
+    require_open();
     Item item;
     item.put = true;
     item.key = key;
@@ -70,9 +74,10 @@ class LoopbackWire final : public Wire {
     return true;
   }
 
-  void abandon(int) override {}
+  void abandon(int) override { require_open(); }
 
   bool progress(WireSink& sink) override {
+    require_open();
     items_.clear();
     hub_->take(rank_, items_);
     if (hub_->dead(rank_)) items_.clear();
@@ -102,6 +107,7 @@ class LoopbackWire final : public Wire {
   bool idle() const override { return done_.empty(); }
 
   void close() override {
+    closed_ = true;
     windows_.clear();
     done_.clear();
   }
@@ -115,6 +121,11 @@ class LoopbackWire final : public Wire {
   void count(Counters&) const override {}
 
  private:
+  // As strict as a network whose endpoint is gone.
+  void require_open() const {
+    if (closed_) throw Error(SMDDP_ERR_INTERNAL, format("loopback, rank %d: used after it was closed", rank_));
+  }
+
   int place(int peer) const { return places_[static_cast<size_t>(peer)]; }
 
   void place_put(const Item& item, WireSink& sink) {
@@ -130,6 +141,7 @@ class LoopbackWire final : public Wire {
   std::shared_ptr<Hub> hub_;
   int rank_;
   WireLimits limits_;
+  bool closed_ = false;
   std::vector<int> places_;
   std::map<uint64_t, Window> windows_;
   uint64_t last_key_ = 0;

@@ -75,6 +75,7 @@ void MessageTransport::fail_peer(int index, const std::string& sentence) {
   if (peer.failed) return;
   peer.failed = true;
   peer.sentence = sentence;
+  if (!failure_.empty()) return;  // everything has ended already, and the wire is closed
   wire_->abandon(index);
   for (Operation *operation = peer.operations, *next; operation; operation = next) {
     next = operation->next;
