@@ -39,6 +39,8 @@ constexpr Parameter kTable[parameter::kEnd] = {
      "Bytes of one rank's share that move at a time in large operations. 0: chosen by size and number of ranks."},
     {"SMDDP_EAGER_BYTES", Unit::kBytes, "65536", 112, 65536, "", true,
      "Largest contribution of a rank that travels with its entry; 32K at most with 3 or 4 ranks, 16K to 8, 8K beyond."},
+    {"SMDDP_STREAM_BYTES", Unit::kBytes, "0", 0, int64_t{1} << 44, "", false,
+     "Smallest piece for a peer on the same node that is written past the caches; the node's first rank decides for all. 0: measured at the start."},
     {"SMDDP_HEAP_BYTES", Unit::kBytes, "0", 0, int64_t{1} << 44, "", true,
      "Shared address space of a rank, at least 64M, three quarters of it at most for smddp_alloc. 0: the machine's memory, rounded up to a power of two."},
     {"SMDDP_P2P_BUFFER_BYTES", Unit::kBytes, "268435456", 4096, int64_t{1} << 40, "", false,

@@ -34,6 +34,7 @@ enum Id : int {
   kYield,
   kSegment,
   kEager,
+  kStream,
   kHeap,
   kP2pBuffer,
   kProgress,

@@ -6,6 +6,7 @@
 #include "core/comm.hpp"
 #include "core/descriptors.hpp"
 #include "node/join.hpp"
+#include "node/stores.hpp"
 #include "topology/topology.hpp"
 #include "transport/ofi/ofi.hpp"
 
@@ -89,6 +90,7 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
   const int64_t spin_us = parameter_number(parameter::kSpin);
   const int64_t yield_us = parameter_number(parameter::kYield);
   const bool progress_thread = parameter_text(parameter::kProgress) == "on";
+  const int64_t stream_bytes = parameter_number(parameter::kStream);
   parameter_number(parameter::kHeap);  // a wrong value is this rank's error before it meets the others
 
   bootstrap::Placement placement = bootstrap::placement(options);
@@ -139,7 +141,11 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
   context->windows_ = std::make_unique<node::WindowPool>(arena, context->group_->heap());
 
   engine::WaitPolicy policy;
-  const int cpu_count = topology::count_union(cpus);
+  const std::vector<int> node_cpus = topology::cpus_in(cpus);
+  const auto cpu_count = static_cast<int>(node_cpus.size());
+  if (local_rank == 0 && local.size() > 1) {
+    context->group_->set_stream_bytes(stream_bytes ? static_cast<uint64_t>(stream_bytes) : node::measured_stream_bytes(node_cpus));
+  }
   policy.oversubscribed = cpu_count < static_cast<int>(local.size());
   if (policy.oversubscribed && local_rank == 0) warn_of_sharing(context->rank_, local.size(), cpu_count, host);
   policy.spin_ns = policy.oversubscribed && spin_us < 0 ? 0 : (spin_us < 0 ? 20 : spin_us) * 1000;

@@ -1,6 +1,7 @@
 #include "node/arena.hpp"
 
 #include "base/error.hpp"
+#include "node/stores.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -69,6 +70,7 @@ UniqueFd Arena::create(int ranks, uint64_t heap_bytes) {
   header->heap_offset = begin;
   header->heap_bytes = heap_bytes;
   header->board_offset = kNoOffset;
+  header->stream_bytes.store(kNeverStream, std::memory_order_relaxed);
   munmap(page, sizeof(ArenaHeader));
   return fd;
 }

@@ -146,7 +146,7 @@ Step Board::enter(Operation& operation) {
   } else if (contributes(call, rank_)) {
     const size_t bytes = contribution_bytes(call, size_);
     if (bytes <= kInlineBytes) entry.write(call.sendbuf, bytes, operation.word);
-    else std::memcpy(eager(sequence, rank_), call.sendbuf, bytes);
+    else reduce::copy(eager(sequence, rank_), call.sendbuf, bytes, group_.streams(bytes));
   }
   if (operation.phase == Phase::kDone) return Step::kFailed;  // no window
   publish(entry.word, operation.word);

@@ -98,6 +98,7 @@ class Board {
   }
   bool post_segment(Operation& operation);
   bool reduce_segment(Operation& operation);
+  void write_result(const Operation& operation, uint32_t segment, size_t count);
   bool share_segment(Operation& operation);
   bool gather_segment(Operation& operation);
   bool is_lagging(std::atomic<uint64_t> Progress::*counter, uint64_t target, int only) const;
@@ -149,7 +150,12 @@ class Board {
   bool somebody_left_ = false;
   uint64_t window_ = kNoOffset;
   size_t eager_limit_;
+  struct Target {
+    unsigned char* memory;
+    bool past_cache;
+  };
   std::vector<const void*> sources_;
+  std::vector<Target> targets_;  // of a result
   std::vector<std::array<unsigned char, kInlineBytes>> gathered_inline_;  // contributions that use both lines of their slot
 };
 

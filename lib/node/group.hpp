@@ -28,6 +28,10 @@ class Group {
     if (header_.sleepers.load(std::memory_order_seq_cst) != 0) ring_sleeping(members);
   }
 
+  // Whether a piece of so many bytes that a peer reads next is written past the caches (node/stores.hpp).
+  bool streams(size_t bytes) const { return bytes >= header_.stream_bytes.load(std::memory_order_relaxed); }
+  void set_stream_bytes(uint64_t bytes) { header_.stream_bytes.store(bytes, std::memory_order_relaxed); }
+
   // Announces an event and wakes everybody.
   void raise_event() const;
 

@@ -1,5 +1,7 @@
 #include "node/mail.hpp"
 
+#include "reduce/reduce.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -66,7 +68,7 @@ Step Mail::send(int rank, int tag, const void* data, size_t bytes, Status& statu
                                                   bytes, members_.world_rank(members_.rank()), members_.world_rank(rank))};
       return Step::kFailed;
     }
-    std::memcpy(block_data(offset), data, bytes);
+    reduce::copy(block_data(offset), data, bytes, board_.group().streams(bytes));
     entry.offset = offset;
   }
   const bool queued = std::any_of(outgoing_.begin(), outgoing_.end(), [&](const Outgoing& o) { return o.destination == destination; });

@@ -13,7 +13,7 @@
 
 namespace smddp::node {
 
-constexpr uint32_t kProtocolVersion = 1;
+constexpr uint32_t kProtocolVersion = 2;
 constexpr uint64_t kArenaMagic = 0x31414e4552415053;  // "SPARENA1"
 
 constexpr size_t kLineBytes = 128;  // two cache lines: the prefetcher fetches them as a pair
@@ -134,6 +134,7 @@ struct alignas(kLineBytes) ArenaHeader {
   uint64_t heap_offset;  // of rank 0's heap
   uint64_t heap_bytes;   // of each rank's heap
   uint64_t board_offset; // of the world communicator's board
+  std::atomic<uint64_t> stream_bytes;  // from this size on, what a peer reads next is written past the caches; by rank 0, once
   alignas(kLineBytes) std::atomic<uint32_t> events;    // deaths, finalizes, failures: read-mostly, polled by every waiter
   alignas(kLineBytes) std::atomic<uint32_t> sleepers;  // ranks with sleeping threads: read-mostly, read after every publication
 };

@@ -116,11 +116,51 @@ bool Board::post_segment(Operation& operation) {
     const Range piece = piece_of(call, size_, r);
     const Range part = segment_of(piece.length, k, operation.segment_elements);
     const unsigned char* from = static_cast<const unsigned char*>(call.sendbuf) + (piece.begin + part.begin) * element;
-    reduce::copy(piece_window(window_, k, r), from, part.length * element, false);
+    reduce::copy(piece_window(window_, k, r), from, part.length * element, group_.streams(part.length * element));
   }
   ++operation.posted;
   publish(progress_[rank_].posted, operation.base + operation.posted);
   return true;
+}
+
+// Reduces sources_ to where the result goes: this rank's own recvbuf, recvbufs of readers that lie in the arena, the window for all other
+// readers. Two of them in one pass; the rest is copied while it is in the cache.
+void Board::write_result(const Operation& operation, uint32_t k, size_t count) {
+  const Call& call = operation.call;
+  const size_t element = dtype_bytes(call.dtype), bytes = count * element;
+  const Range piece = piece_of(call, size_, rank_);
+  const size_t begin = segment_of(piece.length, k, operation.segment_elements).begin;
+  const size_t at = (call.collective == Collective::kReduceScatter ? begin : piece.begin + begin) * element;
+  const bool to_peers = has_share(call.collective), past_for_peers = group_.streams(bytes);
+  targets_.clear();
+  if (reads(call, rank_)) targets_.push_back({static_cast<unsigned char*>(call.recvbuf) + at, false});
+  bool read_from_here = false;
+  for (int r = 0; to_peers && r < size_; ++r) {
+    if (r == rank_ || !reads(call, r)) continue;
+    const uint64_t recv = descriptor(operation, r).recv_offset;
+    if (recv == kNoOffset) read_from_here = true;
+    else targets_.push_back({group_.arena()->at(recv) + at, past_for_peers || (streams(call, size_) && size_ == 2)});
+  }
+  if (read_from_here && !operation.zero_recv) targets_.push_back({piece_window(window_, k, size_), past_for_peers});
+  if (targets_.empty()) return;
+  // A result that goes nowhere else from here may leave the cache: it is large, or peers read it in recvbuf.
+  if (targets_.size() <= 2 && reads(call, rank_)) {
+    targets_[0].past_cache = read_from_here && operation.zero_recv ? past_for_peers : streams(call, size_) && size_ == 2;
+  }
+  const Target first = targets_[0], second = targets_.size() > 1 ? targets_[1] : Target{nullptr, false};
+  const bool swap = second.past_cache && !first.past_cache;
+  reduce::Arguments arguments;
+  arguments.destinations[0] = swap ? second.memory : first.memory;
+  arguments.destinations[1] = swap ? first.memory : second.memory;
+  arguments.stream = first.past_cache || second.past_cache;
+  arguments.stream_second = first.past_cache && second.past_cache;
+  arguments.sources = sources_.data();
+  arguments.source_count = size_;
+  arguments.count = count;
+  arguments.divisor = call.divisor;
+  arguments.finish = call.finish;
+  reduce::kernel(call.dtype, call.op)(arguments);
+  for (size_t i = 2; i < targets_.size(); ++i) reduce::copy(targets_[i].memory, first.memory, bytes, targets_[i].past_cache);
 }
 
 // Reduces or collects segment k of this rank's share from all contributors, and puts the result where its readers find it.
@@ -160,42 +200,7 @@ bool Board::reduce_segment(Operation& operation) {
       if (to != sources_[static_cast<size_t>(r)]) reduce::copy(to, sources_[static_cast<size_t>(r)], bytes, streams(call, size_));
     }
   } else if (bytes) {
-    // Where the result goes: this rank's own recvbuf, recvbufs of readers that lie in the arena, the window for all other readers.
-    const size_t result = call.collective == Collective::kReduceScatter ? part.begin * element : at;
-    reduce::Arguments arguments;
-    int destinations = 0;
-    void* first = nullptr;
-    const auto add = [&](unsigned char* to) {
-      arguments.destinations[destinations++] = to;
-      if (!first) first = to;
-    };
-    arguments.sources = sources_.data();
-    arguments.source_count = size_;
-    arguments.count = part.length;
-    arguments.divisor = call.divisor;
-    arguments.finish = call.finish;
-    bool window_read = false;
-    if (reads(call, rank_)) add(static_cast<unsigned char*>(call.recvbuf) + result);
-    for (int r = 0; shared && r < size_; ++r) {
-      if (r == rank_ || !reads(call, r)) continue;
-      const uint64_t recv = descriptor(operation, r).recv_offset;
-      if (recv == kNoOffset) window_read = true;
-      else if (destinations < 2) add(arena.at(recv) + result);
-    }
-    const bool to_window = window_read && !operation.zero_recv;
-    if (to_window && destinations < 2) add(piece_window(window_, k, size_));
-    // Not past the cache where this result is read again from where it goes.
-    arguments.stream = streams(call, size_) && size_ == 2 && !(operation.zero_recv && window_read);
-    arguments.stream_second = arguments.stream && destinations == 2 && !to_window;
-    reduce::kernel(call.dtype, call.op)(arguments);
-    // What did not fit into the one pass is copied while it is in the cache.
-    const auto is_done = [&](const void* to) { return to == arguments.destinations[0] || to == arguments.destinations[1]; };
-    for (int r = 0; shared && r < size_; ++r) {
-      if (r == rank_ || !reads(call, r)) continue;
-      const uint64_t recv = descriptor(operation, r).recv_offset;
-      if (recv != kNoOffset && !is_done(arena.at(recv) + result)) reduce::copy(arena.at(recv) + result, first, bytes, false);
-    }
-    if (to_window && !is_done(piece_window(window_, k, size_))) reduce::copy(piece_window(window_, k, size_), first, bytes, false);
+    write_result(operation, k, part.length);
   }
   ++operation.reduced;
   publish(progress_[rank_].reduced, operation.base + operation.reduced);
@@ -219,7 +224,8 @@ bool Board::share_segment(Operation& operation) {
     const Range piece = piece_of(call, size_, rank_);
     const Range part = segment_of(piece.length, k, operation.segment_elements);
     const size_t at = (send_begin(call, piece) + part.begin) * element;
-    reduce::copy(piece_window(window_, k, 0), static_cast<const unsigned char*>(call.sendbuf) + at, part.length * element, false);
+    reduce::copy(piece_window(window_, k, 0), static_cast<const unsigned char*>(call.sendbuf) + at, part.length * element,
+                 group_.streams(part.length * element));
   }
   ++operation.reduced;
   publish(progress_[rank_].reduced, operation.base + operation.reduced);

@@ -92,7 +92,7 @@ std::string allowed_cpus() {
   return "0";
 }
 
-int count_union(const std::vector<std::string>& lists) {
+std::vector<int> cpus_in(const std::vector<std::string>& lists) {
   std::vector<bool> cpus;
   for (const std::string& list : lists) {
     std::vector<bool> some;
@@ -100,9 +100,11 @@ int count_union(const std::vector<std::string>& lists) {
     if (cpus.size() < some.size()) cpus.resize(some.size());
     for (size_t cpu = 0; cpu < some.size(); ++cpu) cpus[cpu] = cpus[cpu] || some[cpu];
   }
-  int count = 0;
-  for (const bool cpu : cpus) count += cpu;
-  return count;
+  std::vector<int> numbers;
+  for (size_t cpu = 0; cpu < cpus.size(); ++cpu) {
+    if (cpus[cpu]) numbers.push_back(static_cast<int>(cpu));
+  }
+  return numbers;
 }
 
 }  // namespace smddp::topology

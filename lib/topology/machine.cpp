@@ -130,7 +130,7 @@ Json machine_json(const Machine& machine, const char* source) {
           {"memory_bytes", root->total_memory},
           {"cores", count_of(topology, HWLOC_OBJ_CORE)},
           {"pus", count_of(topology, HWLOC_OBJ_PU)},
-          {"allowed", {{"count", count_union({allowed})}, {"cpus", allowed}}},
+          {"allowed", {{"count", cpus_in({allowed}).size()}, {"cpus", allowed}}},
           {"numa_nodes", numa_nodes(topology)},
           {"packages", packages(topology)},
           {"gpus", gpus(topology)},

@@ -11,8 +11,8 @@ namespace smddp::topology {
 // CPUs that this process may use (affinity and cgroup), as a list "0-3,8". Never empty. Does not load the topology.
 std::string allowed_cpus();
 
-// Number of different CPUs in the union of such lists. Text that is no list counts as nothing.
-int count_union(const std::vector<std::string>& lists);
+// The CPUs in any of such lists, in order. Text that is no list counts as nothing.
+std::vector<int> cpus_in(const std::vector<std::string>& lists);
 
 // The topology for people or as a JSON object. xml: nullable path of an hwloc XML file, or a synthetic description, instead of this
 // machine (tests). Throws SYSTEM if it cannot be loaded.

@@ -49,7 +49,8 @@ static const float *window_of(const struct rank *self, int r, size_t offset, uin
 void one_shot(struct rank *self, const float *in, float *restrict out, size_t count) {
   const uint64_t sequence = ++self->sequence;
   const size_t offset = sequence % FLOOR_SLOTS * (ONE_SHOT_BYTES_MAX / sizeof(float));
-  memcpy(self->windows[self->rank] + offset, in, count * sizeof *in);
+  if (self->past_caches) copy_streaming(self->windows[self->rank] + offset, in, count);
+  else memcpy(self->windows[self->rank] + offset, in, count * sizeof *in);
   atomic_store_explicit(&self->shared->flags[0][self->rank].value, sequence, memory_order_release); /* pairs with window_of */
   const float *a = self->rank == 0 ? in : window_of(self, 0, offset, sequence);
   const float *b = self->rank == 1 ? in : window_of(self, 1, offset, sequence);

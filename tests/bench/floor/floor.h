@@ -43,6 +43,7 @@ struct rank {
   struct shared *shared;
   float *windows[FLOOR_RANKS_MAX];  /* shared, WINDOW_BYTES each */
   float *inputs[2], *outputs[2];    /* shared, for zero_copy: both ranks' buffers */
+  int past_caches;                  /* windows are written by streaming stores */
   uint64_t sequence;                /* of exchange and one_shot */
   uint64_t posted[FLAG_COUNT];
 };
@@ -58,6 +59,9 @@ void two_copy(struct rank *self, const float *in, float *out, size_t count);
 
 /* Two ranks, inputs[] to outputs[], count even: each adds one half and stores the result into both outputs. */
 void zero_copy(struct rank *self, size_t count);
+
+/* By streaming stores; fenced. */
+void copy_streaming(float *restrict to, const float *restrict from, size_t count);
 
 /* No pause instruction: nobody shares the core, and it costs some 5 % of the small exchange. */
 static inline void await(const _Atomic uint64_t *word, uint64_t at_least, int yield) {

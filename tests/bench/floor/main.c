@@ -22,10 +22,24 @@ static void call_zero_copy(struct rank *self, const float *in, float *out, size_
   zero_copy(self, count);
 }
 
+static void one_shot_past(struct rank *self, const float *in, float *out, size_t count) {
+  self->past_caches = 1;
+  one_shot(self, in, out, count);
+  self->past_caches = 0;
+}
+
+static void two_copy_past(struct rank *self, const float *in, float *out, size_t count) {
+  self->past_caches = 1;
+  two_copy(self, in, out, count);
+  self->past_caches = 0;
+}
+
 static const struct kind kinds[] = {
     {"small", exchange, 4, SLOT_FLOATS * sizeof(float), FLOOR_RANKS_MAX},
     {"one_shot", one_shot, 4, ONE_SHOT_BYTES_MAX, FLOOR_RANKS_MAX},
+    {"one_shot_past", one_shot_past, 1024, ONE_SHOT_BYTES_MAX, FLOOR_RANKS_MAX},
     {"two_copy", two_copy, 32768, SIZE_MAX, 2},
+    {"two_copy_past", two_copy_past, 32768, SIZE_MAX, 2},
     {"zero_copy", call_zero_copy, 8, SIZE_MAX, 2},
 };
 

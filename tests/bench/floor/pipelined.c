@@ -26,7 +26,7 @@ static size_t stream_head(const float *a, size_t count) {
   return head < count ? head : count;
 }
 
-static void copy_streaming(float *restrict to, const float *restrict from, size_t count) {
+void copy_streaming(float *restrict to, const float *restrict from, size_t count) {
   size_t i = stream_head(to, count);
   memcpy(to, from, i * sizeof *to);
   for (; i + VECTOR_FLOATS <= count; i += VECTOR_FLOATS) vector_stream(to + i, vector_load(from + i));
@@ -77,16 +77,19 @@ void two_copy(struct rank *self, const float *in, float *out, size_t count) {
       const float *peer_input = self->windows[peer] + in_window, *peer_result = peer_input + DEPTH * SEGMENT_FLOATS;
       if (stage == 0) {
         if (segment >= DEPTH) await_peer(self, REDUCED, reduced + segment - DEPTH + 1);
-        memcpy(my_input, in + peer_part, length * sizeof *in);
+        if (self->past_caches) copy_streaming(my_input, in + peer_part, length);
+        else memcpy(my_input, in + peer_part, length * sizeof *in);
         post(self, PUBLISHED);
       } else if (stage == 1) {
         await_peer(self, PUBLISHED, published + segment + 1);
         if (segment >= DEPTH) await_peer(self, GATHERED, gathered + segment - DEPTH + 1);
         if (stream) {
-          add_streaming(out + own_part, my_result, in + own_part, peer_input, length, 0);
+          const int both = self->past_caches && (uintptr_t)(out + own_part) % 64 == (uintptr_t)my_result % 64;
+          add_streaming(out + own_part, my_result, in + own_part, peer_input, length, both);
         } else {
           add(out + own_part, in + own_part, peer_input, length);
-          memcpy(my_result, out + own_part, length * sizeof *out);
+          if (self->past_caches) copy_streaming(my_result, out + own_part, length);
+          else memcpy(my_result, out + own_part, length * sizeof *out);
         }
         post(self, REDUCED);
       } else {

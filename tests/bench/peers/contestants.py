@@ -153,7 +153,7 @@ def smddp_command(memory):
 def all_contestants():
     return [
         Contestant("floor", "floor", "floor", "the bare loops of tests/bench/floor, private buffers: the fastest of small, one_shot and "
-                   "two_copy; -O3 -march=native", prepare_floor, floor_command, ("allreduce",)),
+                   "two_copy, the latter two also with streaming stores; -O3 -march=native", prepare_floor, floor_command, ("allreduce",)),
         Contestant("mpich", "MPICH", "peer", "as installed", prepare_mpi("mpich", "mpich"),
                    mpi_command("mpich", [], "PMI_RANK", {})),
         Contestant("openmpi", "Open MPI", "peer",
