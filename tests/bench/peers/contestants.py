@@ -22,6 +22,10 @@ class Machine:
     cpus: list[int]
     limit_s: int
     realtime: bool
+    hosts: list[int] = ()  # processes in whose network namespaces the ranks run, one each; empty: all here
+
+    def host_list(self):
+        return ",".join(map(str, self.hosts)) or "-"
 
     def oversubscribed(self, ranks):
         return ranks > len(self.cpus)
@@ -82,8 +86,8 @@ def prepare_mpi(name, package):
     return prepare
 
 
-def pinned(machine, rank_variable):
-    return [str(HERE / "pin.sh"), rank_variable, ",".join(map(str, machine.cpus))]
+def placed(machine, rank_variable):
+    return [str(HERE / "place.sh"), rank_variable, ",".join(map(str, machine.cpus)), machine.host_list()]
 
 
 def mpi_command(name, launcher_flags, rank_variable, environment, oversubscribed_flags=(), oversubscribed_environment=None):
@@ -94,7 +98,7 @@ def mpi_command(name, launcher_flags, rank_variable, environment, oversubscribed
         if machine.oversubscribed(ranks):
             flags += oversubscribed_flags
             env |= oversubscribed_environment or {}
-        return [str(folder / "bin" / "mpiexec"), *flags, "-n", str(ranks), *pinned(machine, rank_variable),
+        return [str(folder / "bin" / "mpiexec"), *flags, "-n", str(ranks), *placed(machine, rank_variable),
                 str(machine.cache / f"bench_{name}"), collective, ",".join(map(str, sizes))], env
     return command
 
@@ -145,7 +149,7 @@ def smddp_version(build):
 
 def smddp_command(memory):
     def command(machine, ranks, collective, sizes):
-        return [str(machine.build / "bin" / "smddprun"), "--no-prefix", "-n", str(ranks), *pinned(machine, "LOCAL_RANK"),
+        return [str(machine.build / "bin" / "smddprun"), "--no-prefix", "-n", str(ranks), *placed(machine, "LOCAL_RANK"),
                 str(machine.cache / "bench_smddp"), collective, ",".join(map(str, sizes)), memory], {}
     return command
 

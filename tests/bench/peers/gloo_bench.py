@@ -119,7 +119,9 @@ def main():
     if len(args) != 4 or args[0] != "-n":
         sys.exit("usage: gloo_bench.py -n RANKS COLLECTIVE SIZE,SIZE,…")
     with tempfile.TemporaryDirectory() as folder:
-        ranks = [subprocess.Popen([sys.executable, __file__, "--rank", str(r), args[1], folder + "/store", args[2], args[3]])
+        hosts = os.environ.get("SMDDP_BENCH_HOSTS", "-").split(",")  # as place.sh has them
+        enter = [[] if host == "-" else ["nsenter", "-t", host, "-n"] for host in hosts]
+        ranks = [subprocess.Popen([*enter[r % len(enter)], sys.executable, __file__, "--rank", str(r), args[1], folder + "/store", args[2], args[3]])
                  for r in range(int(args[1]))]
         failed = False
         while any(p.poll() is None for p in ranks):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Compares SMDDP with the floor and with other libraries in one run: all take turns, round after round. See README.md."""
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import sys
 import time
 
 import contestants as cast
+import network
 import report
 from install import cache_folder
 
@@ -44,7 +46,7 @@ def listed(kind):
 
 def arguments():
     cache = cache_folder()
-    names = [c.name for c in cast.all_contestants()]
+    local, between = ([c.name for c in kind.all_contestants()] for kind in (cast, network))
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--ranks", type=listed(rank_count), default=[2], metavar="N,…", help="numbers of ranks (default 2)")
     p.add_argument("--sizes", type=listed(size), default=listed(size)("4,64,4K,64K,1M,4M,16M,64M"), metavar="BYTES,…",
@@ -52,8 +54,10 @@ def arguments():
     p.add_argument("--collectives", type=listed(collective), default=["allreduce"], metavar="NAME,…",
                    help="collectives (default allreduce): " + ", ".join(COLLECTIVES))
     p.add_argument("--rounds", type=int, default=5, metavar="R", help="turns of each contestant (default 5)")
-    p.add_argument("--only", type=listed(str), default=names, metavar="NAME,…", help="contestants: " + ", ".join(names))
+    p.add_argument("--only", type=listed(str), metavar="NAME,…",
+                   help=f"contestants: {', '.join(local)}; with --hosts {', '.join(between)}")
     p.add_argument("--skip", type=listed(str), default=[], metavar="NAME,…", help="contestants to leave out")
+    p.add_argument("--hosts", action="store_true", help="each rank on a host of its own, network namespaces of this machine, over TCP; as root")
     p.add_argument("--take", choices=("median", "fastest"), default="median",
                    help="of the rounds' medians: their median (default), or the fastest, for a machine with other work")
     p.add_argument("--realtime", action="store_true",
@@ -66,6 +70,8 @@ def arguments():
                    metavar="DIR", help="table.md, results.json and plots (default build/peers-results)")
     p.add_argument("--plot", action="store_true", help="draw plots; installs matplotlib into the cache if needed")
     a = p.parse_args()
+    names = between if a.hosts else local
+    a.only = a.only or names
     unknown = sorted((set(a.only) | set(a.skip)) - set(names))
     if unknown:
         p.error(f"unknown contestant {', '.join(unknown)}; there are {', '.join(names)}")
@@ -105,9 +111,9 @@ def turn(machine, contestant, ranks, collective, sizes):
     return [json.loads(line) for line in out.splitlines() if line.startswith("{") and line.endswith("}")], ended
 
 
-def prepared(machine, names):
+def prepared(machine, contestants, names):
     ready, absent = [], {}
-    for c in cast.all_contestants():
+    for c in contestants:
         if c.name not in names:
             continue
         try:
@@ -144,12 +150,15 @@ def main():
     args.output.mkdir(parents=True, exist_ok=True)
     cache, build = args.cache.resolve(), args.build and pathlib.Path(args.build).resolve()
     machine = cast.Machine(cache, build, sorted(os.sched_getaffinity(0)), args.limit, args.realtime)
-    ready, absent = prepared(machine, [n for n in args.only if n not in args.skip])
+    contestants = (network if args.hosts else cast).all_contestants()
+    ready, absent = prepared(machine, contestants, [n for n in args.only if n not in args.skip])
     if not ready:
         sys.exit("no contestant can run")
-    tables = [compare(machine, ready, ranks, collective, args) for collective in args.collectives for ranks in args.ranks]
+    with network.open_hosts(max(args.ranks)) if args.hosts else contextlib.nullcontext() as hosts:
+        machine.hosts = hosts.hosts if hosts else ()
+        tables = [compare(machine, ready, ranks, collective, args) for collective in args.collectives for ranks in args.ranks]
     result = {"machine": platform.machine(), "cpu": report.cpu_name(), "cpus": machine.cpus, "rounds": args.rounds,
-              "take": args.take, "realtime": args.realtime, "sizes": args.sizes, "absent": absent, "tables": tables,
+              "take": args.take, "realtime": args.realtime, "hosts": args.hosts, "sizes": args.sizes, "absent": absent, "tables": tables,
               "contestants": [{"name": c.name, "label": c.label, "role": c.role, "settings": c.settings, "version": c.version}
                               for c in ready]}
     (args.output / "results.json").write_text(json.dumps(result, indent=1) + "\n")

@@ -78,7 +78,8 @@ def table_text(table, result):
         drift = floor_drift(table, size)
         row += ["–" if drift is None else f"{drift:.2f}" + (" (!)" if drift > DRIFT_LIMIT else "")]
         rows.append(row)
-    lines = [f"## {table['collective']}, float32, {table['ranks']} ranks: µs", ""]
+    where = " on hosts of their own" if result["hosts"] else ""
+    lines = [f"## {table['collective']}, float32, {table['ranks']} ranks{where}: µs", ""]
     lines += ["| " + " | ".join(r) + " |" for r in [head, ["---:"] * len(head), *rows]]
     labels = {c["name"]: c["label"] for c in contestants}
     lines += [""] + [f"{labels[name]}: {why}; it took no further turn.\n" for name, why in table["failures"].items()]
