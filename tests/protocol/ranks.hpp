@@ -47,6 +47,17 @@ class Node {
     }
   }
 
+  // A board for some of the ranks: its place, and what one of them, members[rank], sees of it.
+  uint64_t add_board(int ranks, uint32_t first) {
+    const uint64_t offset = arena_->heap(0).allocate(node::Board::bytes(ranks));
+    node::Board::format(*arena_, offset, ranks, first);
+    return offset;
+  }
+  std::unique_ptr<node::Board> attach(uint64_t offset, const std::vector<int>& members, int rank, uint32_t first) {
+    const auto local = static_cast<size_t>(members[static_cast<size_t>(rank)]);
+    return std::make_unique<node::Board>(*groups_[local], *pools_[local], tuning_, offset, members, rank, first);
+  }
+
   int ranks() const { return ranks_; }
   node::Board& board(int rank) { return *boards_[static_cast<size_t>(rank)]; }
   node::Group& group(int rank) { return *groups_[static_cast<size_t>(rank)]; }

@@ -50,6 +50,15 @@ class Hosts:
         """Pulls the host's cable out."""
         self._in(self.switch, "ip", "link", "set", f"port{host}", "down")
 
+    def mend(self, host):
+        self._in(self.switch, "ip", "link", "set", f"port{host}", "up")
+
+    def sent_bytes(self, host):
+        """That have left the host over its cable so far."""
+        with open(f"/proc/{self.hosts[host]}/net/dev") as file:
+            line = next(line for line in file if line.split(":")[0].strip() == "v0")
+        return int(line.split(":")[1].split()[8])
+
     def limit(self, host, rate):
         """Both directions of a host's link, as tc writes rates: "1gbit"."""
         for pid, device in ((self.switch, f"port{host}"), (self.hosts[host], "v0")):

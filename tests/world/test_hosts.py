@@ -1,6 +1,10 @@
-"""Ranks on several hosts, which are network namespaces here: results, the way of the bytes, a cable pulled out."""
-# ctest: TIMEOUT 600 LABELS failure
+"""Ranks on several hosts, which are network namespaces here: results, the way of the bytes, idle ranks, a cable pulled out.
+
+argv[1], all: every collective on every layout over every provider, where a part of it is enough otherwise.
+"""
+# ctest: TIMEOUT 600 SOAK all LABELS failure
 import os
+import sys
 import time
 import unittest
 
@@ -9,9 +13,13 @@ import rank_job
 import smddp_test
 from rank_job import Job, program
 
+ALL = len(sys.argv) > 1 and sys.argv[1] == "all" and bool(sys.argv.pop(1))
 WHY_NOT = hosts.why_not()
-LAYOUTS = ((0, 1), (0, 0, 1, 1), (0, 0, 0, 1), (0, 1, 2))
 BENCH = os.path.join(smddp_test.BUILD, "bin", "smddp-bench")
+LAYOUTS = ((0, 1), (0, 0, 1, 1), (0, 0, 0, 1), (0, 1, 2))
+COLLECTIVES = ("allreduce", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall", "gather", "scatter", "barrier", "sendrecv")
+# The largest size, by all means and else, and seconds for one collective.
+PROVIDERS = {"net": (64 << 20, 1 << 20, 120), "tcp;ofi_rxm": (64 << 20, 1 << 20, 120), "udp;ofi_rxd": (1 << 20, 16 << 10, 30)}
 
 
 def job_on(network, layout, *command, **env):
@@ -20,37 +28,57 @@ def job_on(network, layout, *command, **env):
 
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class Hosts(rank_job.TestCase):
-    def run_bench(self, layout, collective, *options, **env):
-        with hosts.Hosts(max(layout) + 1) as network, job_on(network, layout, BENCH, collective, *options, **env) as job:
-            self.assert_ranks_end(job, 120)
+    def setUp(self):
+        super().setUp()
+        self.network = hosts.Hosts(3)
+        self.addCleanup(self.network.close)
+
+    def run_bench(self, layout, collective, largest, seconds=120, **env):
+        """All results are right, and the bytes of the largest calls went over the wire."""
+        before = [self.network.sent_bytes(host) for host in set(layout)]
+        with job_on(self.network, layout, BENCH, collective, "-b", "4", "-e", str(largest), "-f", "64", "-n", "2", "-w", "1", "-c", "1", **env) as job:
+            self.assert_ranks_end(job, seconds)
             self.assertIn(b"# wrong elements: 0", job.output[0], job.report())
+        sent = sum(self.network.sent_bytes(host) for host in set(layout)) - sum(before)
+        if collective != "barrier":
+            self.assertGreater(sent, largest / 2, job.report())
         return job
 
-    def test_results(self):
+    def run_provider(self, provider):
+        most, some, seconds = PROVIDERS[provider]
         for layout in LAYOUTS:
-            for collective in ("allreduce", "broadcast", "alltoall", "sendrecv"):
-                with self.subTest(layout=layout, collective=collective):
-                    self.run_bench(layout, collective, "-b", "4", "-e", "1M", "-f", "64", "-n", "2", "-w", "1")
+            for collective in COLLECTIVES if ALL else ("allreduce", "alltoall"):
+                with self.subTest(provider=provider, layout=layout, collective=collective):
+                    job = self.run_bench(layout, collective, most if ALL else some, seconds, SMDDP_OFI_PROVIDER=provider, SMDDP_LOG="info")
+                    said = (job.errors[0] + job.output[0]).decode()
+                    self.assertIn(f"{len(layout)} ranks on {max(layout) + 1} nodes", said)
+
+    def test_net(self):
+        self.run_provider("net")
+
+    def test_tcp(self):
+        self.run_provider("tcp;ofi_rxm")
+
+    def test_udp(self):
+        self.run_provider("udp;ofi_rxd")
 
     def test_every_collective(self):
-        for collective in ("reduce", "allgather", "reduce_scatter", "gather", "scatter", "barrier"):
+        for collective in COLLECTIVES:
             with self.subTest(collective=collective):
-                self.run_bench((0, 0, 1), collective, "-b", "4", "-e", "256K", "-f", "64", "-n", "2", "-w", "1")
+                self.run_bench((0, 0, 1), collective, 1 << 20)
 
-    def test_other_provider(self):
-        for provider in ("net", "tcp;ofi_rxm"):
-            with self.subTest(provider=provider):
-                self.run_bench((0, 1), "allreduce", "-b", "4", "-e", "1M", "-f", "64", "-n", "2", "-w", "1", SMDDP_OFI_PROVIDER=provider)
-
-    def test_the_wire_is_used(self):
-        job = self.run_bench((0, 1), "allreduce", "-b", "4", "-e", "4", "-n", "2", "-w", "1", SMDDP_LOG="info")
-        self.assertIn(b"2 ranks on 2 nodes", job.errors[0] + job.output[0], job.report())
+    def test_idle_ranks_sleep(self):
+        for provider in PROVIDERS:
+            with self.subTest(provider=provider), job_on(self.network, (0, 1, 1), program("waiting"), "idle", "10", SMDDP_OFI_PROVIDER=provider) as job:
+                self.assert_ranks_end(job)
+                for rank in (1, 2):
+                    self.assertLess(float(job.lines(rank)[0].split()[1]), 0.2, job.report())
 
     def test_cable_pulled_out(self):
-        with hosts.Hosts(2) as network, job_on(network, (0, 0, 1, 1), program("mixed"), "1", SMDDP_TIMEOUT_MS="120000") as job:
+        with job_on(self.network, (0, 0, 1, 1), program("mixed"), "1", SMDDP_TIMEOUT_MS="120000") as job:
             self.assertTrue(job.wait_for("ready"), job.report())
             time.sleep(0.3)
-            network.cut(1)
+            self.network.cut(1)
             self.assertEqual(job.wait(30), dict.fromkeys(range(4), 3), job.report())
             for rank in range(4):
                 world = next(line for line in job.lines(rank) if line.startswith("world "))

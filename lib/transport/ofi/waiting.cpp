@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kLies = 8;
 constexpr int kShortestNapUs = 50, kLongestNapUs = 1000;
+constexpr int kNapsOfASecond = 1000, kIdleNapUs = 4000;
 constexpr int kLookAgainUs = 100000;  // timers of providers run in their progress alone
 
 }  // namespace
@@ -34,8 +35,8 @@ Sleep Waiting::arm() {
     if (++lies_ < kLies) return {};
     liar_ = true;
   }
-  const int nap = std::min(kShortestNapUs << std::min(naps_, 5), kLongestNapUs);
-  ++naps_;
+  const int nap = naps_ < kNapsOfASecond ? std::min(kShortestNapUs << std::min(naps_, 5), kLongestNapUs) : kIdleNapUs;
+  naps_ = std::min(naps_ + 1, kNapsOfASecond);
   return {true, -1, nap};
 }
 

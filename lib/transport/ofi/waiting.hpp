@@ -1,7 +1,8 @@
 // Whether a thread may sleep on a completion queue's descriptor. Invariant: a descriptor is given out only while it tells the truth.
 //
 // Some providers say that one may wait, and yet their descriptor is readable without any completion: 8 times running without one in
-// between, and it is not asked again. Then, and where there is none, a thread naps, 50 µs at first, twice as long each time, 1 ms at most.
+// between, and it is not asked again. Then, and where there is none, a thread naps, 50 µs at first, twice as long each time, 1 ms at most
+// in the first second of its wait and 4 ms later: with 1 ms an idle rank takes 1.3 % of a core, with 4 ms a quarter of that.
 #pragma once
 
 #include "transport/ofi/endpoint.hpp"
