@@ -59,6 +59,10 @@ std::vector<std::string> gather_texts(const Meeting& meeting, int rank, const st
 // that of a rank of its own node. Collective, as gather_texts.
 std::string reachable_address(const Meeting& meeting, int rank, int64_t deadline);
 
+// A connection with each of the peers (ranks, ascending; each of them names this one too), in their order. address: this rank's, as
+// reachable_address gives it. Collective over all ranks, as gather_texts; also throws BOOTSTRAP, SYSTEM.
+std::vector<UniqueFd> connect_peers(const Meeting& meeting, int rank, const std::vector<int>& peers, const std::string& address, int64_t deadline);
+
 // Between meeting and sharing memory: one sentence to all connections, before they close.
 void tell_failure(const Meeting& meeting, const std::string& sentence);
 

@@ -7,7 +7,8 @@
 //   kConfirmed, one byte  ->   now this rank counts as one that has come: it will not give up before its deadline
 //                    <-        Table, when all have come    or Verdict, at the deadline
 //
-// Afterwards a Text of each rank and the Texts of all (gather_texts), notices of the control plane, or a Verdict from a rank that fails.
+// Afterwards a Text of each rank and the Texts of all (gather_texts), or a Verdict from a rank that fails. Connections between other ranks
+// begin with a Peer of the rank that connects (connect_peers), then carry notices of the control plane.
 #pragma once
 
 #include "bootstrap/bootstrap.hpp"
@@ -28,7 +29,7 @@ constexpr size_t kMaxReplyBody = 8192;
 
 constexpr char kConfirmed = 0x06;
 
-enum class Kind : uint16_t { kNone = 0, kHello = 1, kAccepted = 2, kVerdict = 3, kTable = 4, kText = 5, kTexts = 6, kNotice = 7 };
+enum class Kind : uint16_t { kNone = 0, kHello = 1, kAccepted = 2, kVerdict = 3, kTable = 4, kText = 5, kTexts = 6, kNotice = 7, kPeer = 8 };
 
 struct Hello {
   uint64_t token = 0;  // random, of this call of meet(): tells a client that comes again from another one with its rank

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "bootstrap/bytes.hpp"
+#include "control/graph.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -18,6 +19,7 @@ namespace {
 
 // A host that answers nothing for about 4 s is lost.
 constexpr int kIdleSeconds = 1, kProbeSeconds = 1, kProbes = 3, kUnsentMs = 4000;
+constexpr size_t kMostText = 8000;
 
 std::string encode(const Notice& notice) {
   bootstrap::ByteWriter writer;
@@ -25,20 +27,27 @@ std::string encode(const Notice& notice) {
   writer.number(notice.rank);
   writer.number(notice.comm);
   writer.number(static_cast<uint32_t>(notice.code));
-  writer.text(std::string_view(notice.text).substr(0, 4000));
+  writer.number(notice.origin);
+  writer.number(notice.serial);
+  writer.text(std::string_view(notice.text).substr(0, kMostText));
   return bootstrap::frame(bootstrap::Kind::kNotice, writer.take());
 }
 
-bool decode(std::string_view body, Notice& notice) {
+bool decode(std::string_view body, int size, Notice& notice) {
   bootstrap::ByteReader reader(body);
   const auto kind = reader.number<uint8_t>();
   notice.kind = static_cast<Notice::Kind>(kind);
   notice.rank = reader.number<int32_t>();
   notice.comm = reader.number<uint64_t>();
   notice.code = static_cast<smddp_status_t>(reader.number<uint32_t>());
-  notice.text = reader.text(4096);
-  return reader.complete() && kind >= 1 && kind <= 3;
+  notice.origin = reader.number<int32_t>();
+  notice.serial = reader.number<uint32_t>();
+  notice.text = reader.text(kMostText);
+  const auto is_rank = [size](int32_t rank) { return rank >= 0 && rank < size; };
+  return reader.complete() && kind >= 1 && kind <= 5 && is_rank(notice.rank) && is_rank(notice.origin);
 }
+
+bool is_departure(const Notice& notice) { return notice.kind == Notice::Kind::kDied || notice.kind == Notice::Kind::kFinalized; }
 
 void probe_often(int fd) {
   const auto set = [fd](int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof(value)); };
@@ -51,14 +60,14 @@ void probe_often(int fd) {
 
 }  // namespace
 
-Links::Links(std::vector<UniqueFd> connections, int rank) : rank_(rank) {
-  for (size_t i = 0; i < connections.size(); ++i) {
-    if (!connections[i]) continue;
+Links::Links(int rank, int size, const std::vector<int>& peers, std::vector<UniqueFd> connections)
+    : rank_(rank), size_(size), origins_(static_cast<size_t>(size)), left_(static_cast<size_t>(size)), lost_(static_cast<size_t>(size)) {
+  for (size_t i = 0; i < peers.size(); ++i) {
     probe_often(connections[i].get());
     Link& link = links_.emplace_back();
     link.fd = std::move(connections[i]);
-    link.index = links_.size() - 1;
-    link.rank = rank == 0 ? static_cast<int>(i) : 0;
+    link.index = i;
+    link.rank = peers[i];
   }
 }
 
@@ -71,14 +80,36 @@ void Links::watch(int epoll, uint64_t first) {
   }
 }
 
-void Links::send(const Notice& notice) { pass_on(notice, nullptr); }
+uint32_t Links::send(Notice notice) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  notice.origin = rank_;
+  notice.serial = ++serial_;
+  pass_on(notice, nullptr);
+  return notice.serial;
+}
 
+// Under the lock, so that no link gets two notices of one rank in another order.
 void Links::pass_on(const Notice& notice, const Link* except) {
   const std::string frame = encode(notice);
-  const std::lock_guard<std::mutex> lock(mutex_);
   for (Link& link : links_) {
     if (&link != except) post(link, frame);
   }
+}
+
+void Links::answer(const Notice& inquiry, std::string text) {
+  Notice answer = inquiry;
+  answer.kind = Notice::Kind::kAnswer;
+  answer.rank = rank_;
+  answer.text = std::move(text);
+  reply(answer);
+}
+
+// Towards the rank that asks, by where its last inquiry came from: there the way is known as well.
+void Links::reply(const Notice& answer) {
+  const Origin& origin = origins_[static_cast<size_t>(answer.origin)];
+  if (!origin.asked) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  post(links_[origin.link], encode(answer));
 }
 
 void Links::post(Link& link, const std::string& frame) {
@@ -126,15 +157,26 @@ void Links::handle(size_t index, const Handler& handler) {
   }
 }
 
-// Rank 0 passes on what it hears, and all handle it.
 void Links::receive(const std::string& body, const Link& from, const Handler& handler) {
   Notice notice;
-  if (!decode(body, notice)) return;
-  if (rank_ == 0) pass_on(notice, &from);
-  handler(notice);
+  if (!decode(body, size_, notice)) return;
+  if (notice.kind == Notice::Kind::kAnswer) return notice.origin == rank_ ? handler(notice) : reply(notice);
+  Origin& origin = origins_[static_cast<size_t>(notice.origin)];
+  if (notice.origin == rank_ || static_cast<int32_t>(notice.serial - origin.serial) <= 0) return;
+  origin.serial = notice.serial;
+  if (notice.kind == Notice::Kind::kInquiry) {
+    origin.asked = true;
+    origin.link = from.index;
+  }
+  if (is_departure(notice) && left_[static_cast<size_t>(notice.rank)]) return;  // several found it; the first one's words went on
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    pass_on(notice, &from);
+  }
+  deliver(notice, handler);
 }
 
-// The end of a connection is the death of the rank at its other end, unless it had said before that it finalizes.
+// The end of a connection is the death of the rank at its other end, unless that had said before that it finalizes.
 void Links::end(Link& link, int error, const Handler& handler) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -142,13 +184,31 @@ void Links::end(Link& link, int error, const Handler& handler) {
     link.waiting.clear();
     epoll_ctl(epoll_, EPOLL_CTL_DEL, link.fd.get(), nullptr);
   }
+  if (left_[static_cast<size_t>(link.rank)]) return;
   Notice notice;
   notice.kind = Notice::Kind::kDied;
   notice.rank = link.rank;
   const bool host = error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH;
   notice.text = format("rank %d died (%s)", link.rank, host ? "no sign of life from its host for 4 s" : "connection closed");
-  if (rank_ == 0) pass_on(notice, &link);
+  send(notice);
+  deliver(notice, handler);
+}
+
+// Hands a notice over. After a death also those to whom no way is left are lost: what becomes of them nobody here can learn.
+void Links::deliver(const Notice& notice, const Handler& handler) {
   handler(notice);
+  if (!is_departure(notice) || notice.rank == rank_) return;
+  left_[static_cast<size_t>(notice.rank)] = true;
+  if (notice.kind == Notice::Kind::kFinalized) return;
+  lost_[static_cast<size_t>(notice.rank)] = true;
+  for (const int rank : cut_off(rank_, lost_)) {
+    if (left_[static_cast<size_t>(rank)]) continue;
+    left_[static_cast<size_t>(rank)] = lost_[static_cast<size_t>(rank)] = true;
+    Notice lost = notice;
+    lost.rank = rank;
+    lost.text = format("rank %d cannot be reached any more: %s, and with it the last way there", rank, notice.text.c_str());
+    handler(lost);
+  }
 }
 
 void Links::flush(int64_t deadline) {

@@ -1,5 +1,7 @@
-// What ranks of several nodes tell each other about life, death and failures: a star of the meeting's TCP connections with rank 0 in its
-// middle, which passes on what it hears. Invariant: notices of one rank arrive in the order in which it sent them.
+// What ranks of several nodes tell each other about life, death and failures. Each rank has a TCP connection with a few others
+// (control/graph.hpp). A notice is flooded: who hears it for the first time passes it on, so it takes the quickest way there is, and no
+// rank that is dead or stopped holds it up. An answer goes back the way on which its inquiry came first. Invariant: notices of one rank
+// arrive everywhere once, and in the order in which it sent them.
 //
 // The kernel's keep-alive probes find a host that has vanished; a process that is stopped still answers them.
 #pragma once
@@ -18,29 +20,33 @@
 namespace smddp::control {
 
 struct Notice {
-  enum class Kind : uint8_t { kDied = 1, kFinalized = 2, kFailure = 3 };
+  enum class Kind : uint8_t { kDied = 1, kFinalized = 2, kFailure = 3, kInquiry = 4, kAnswer = 5 };
 
   Kind kind = Kind::kFailure;
-  int32_t rank = 0;     // of the job: who died or finalized, or who found the failure
-  uint64_t comm = 0;    // of a failure: the communicator's number, the same on all members
+  int32_t rank = 0;     // of the job: who died or finalized, found the failure, asks or answers
+  uint64_t comm = 0;    // of a failure, an inquiry, an answer: the communicator's number, the same on all members
   smddp_status_t code = SMDDP_ERR_INTERNAL;
-  std::string text;     // the sentence
+  std::string text;     // the sentence; of an answer: the report
+  int32_t origin = 0;   // who began to spread it, and its number among those of that rank; of an answer: those of the inquiry
+  uint32_t serial = 0;
 };
 
 class Links {
  public:
   using Handler = std::function<void(const Notice&)>;
 
-  // connections: rank 0: by rank; others: [0] to rank 0.
-  Links(std::vector<UniqueFd> connections, int rank);
+  // connections: to the neighbours, of which `peers` are the ranks.
+  Links(int rank, int size, const std::vector<int>& peers, std::vector<UniqueFd> connections);
 
-  // To everybody else. Any thread; never blocks: what the socket does not take at once follows.
-  void send(const Notice& notice);
+  // To everybody else; its serial number. Any thread; never blocks: what the socket does not take at once follows.
+  uint32_t send(Notice notice);
+
+  // Back to the rank that asks. For the monitor thread, in the handler.
+  void answer(const Notice& inquiry, std::string text);
 
   // For the monitor thread: registers all connections with its epoll under keys first, first + 1, …, and handles what one has.
   void watch(int epoll, uint64_t first);
   void handle(size_t index, const Handler& handler);
-  size_t size() const { return links_.size(); }
 
   // Until what was sent has left this process, at most until deadline (base/clock.hpp).
   void flush(int64_t deadline);
@@ -59,6 +65,11 @@ class Links {
     bool closed = false;
     int error = 0;  // that sending met, which reading does not see again
   };
+  struct Origin {
+    uint32_t serial = 0;  // of its last notice
+    bool asked = false;
+    size_t link = 0;      // by which its last inquiry came
+  };
   static constexpr size_t kMostBytes = 8192;
 
   void pass_on(const Notice& notice, const Link* except);
@@ -66,12 +77,17 @@ class Links {
   void drain(Link& link);
   void receive(const std::string& body, const Link& from, const Handler& handler);
   void end(Link& link, int error, const Handler& handler);
+  void deliver(const Notice& notice, const Handler& handler);
+  void reply(const Notice& answer);
 
-  const int rank_;
-  std::mutex mutex_;  // of what is waiting
+  const int rank_, size_;
+  std::mutex mutex_;  // of what is waiting, and of serial_
   std::deque<Link> links_;
+  uint32_t serial_ = 0;
   int epoll_ = -1;
   uint64_t first_ = 0;
+  std::vector<Origin> origins_;   // by rank; this and the rest are the monitor thread's
+  std::vector<bool> left_, lost_;  // by rank: has died or finalized; has died
 };
 
 }  // namespace smddp::control

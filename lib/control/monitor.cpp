@@ -1,5 +1,6 @@
 #include "control/monitor.hpp"
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 
 #include <sys/epoll.h>
@@ -16,7 +17,7 @@
 namespace smddp::control {
 namespace {
 
-constexpr uint64_t kStop = ~uint64_t{0};
+constexpr uint64_t kWake = ~uint64_t{0};
 constexpr uint64_t kLinks = uint64_t{1} << 32;  // and on: links to other nodes
 
 UniqueFd open_pidfd(int64_t pid) {
@@ -25,16 +26,16 @@ UniqueFd open_pidfd(int64_t pid) {
 
 }  // namespace
 
-Monitor::Monitor(node::Group& group, std::vector<UniqueFd> connections, const std::vector<int64_t>& pids, std::unique_ptr<Links> links,
-                 Links::Handler handler)
-    : group_(group), links_(std::move(links)), handler_(std::move(handler)) {
+Monitor::Monitor(node::Group& group, std::vector<UniqueFd> connections, const std::vector<int64_t>& pids, Links* links,
+                 Inquiries* inquiries, Links::Handler handler)
+    : group_(group), links_(links), inquiries_(inquiries), handler_(std::move(handler)) {
   if (group_.size() == 1 && !links_) return;
   epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) throw system_error("epoll_create1", "for the monitor thread");
-  stop_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!stop_) throw system_error("eventfd", "for the monitor thread");
-  epoll_event event{EPOLLIN, {.u64 = kStop}};
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stop_.get(), &event) != 0) throw system_error("epoll_ctl", "for the monitor thread");
+  wake_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake_) throw system_error("eventfd", "for the monitor thread");
+  epoll_event event{EPOLLIN, {.u64 = kWake}};
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) != 0) throw system_error("epoll_ctl", "for the monitor thread");
 
   const bool leader = group_.local_rank() == 0;
   for (size_t i = 0; i < connections.size(); ++i) {
@@ -84,28 +85,37 @@ void Monitor::loop() {
   pthread_setname_np(pthread_self(), "smddp-monitor");
   for (;;) {
     epoll_event events[16];
-    const int count = epoll_wait(epoll_.get(), events, 16, -1);
+    const int count = epoll_wait(epoll_.get(), events, 16, inquiries_ ? remaining_ms(inquiries_->deadline()) : -1);
     for (int i = 0; i < count; ++i) {
       const uint64_t key = events[i].data.u64;
-      if (key == kStop) return;
-      if (key >= kLinks) links_->handle(static_cast<size_t>(key - kLinks), handler_);
+      if (key == kWake) {
+        uint64_t rung;
+        [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &rung, sizeof(rung));
+        if (stopped_.load(std::memory_order_acquire)) return;
+      } else if (key >= kLinks) links_->handle(static_cast<size_t>(key - kLinks), handler_);
       else handle(static_cast<size_t>(key));
     }
+    if (inquiries_) inquiries_->expire();
   }
 }
 
 void Monitor::stop() {
   if (!thread_.joinable()) return;
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(stop_.get(), &one, sizeof(one));
+  stopped_.store(true, std::memory_order_release);
+  wake();
   thread_.join();
+}
+
+void Monitor::wake() {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof(one));
 }
 
 void Monitor::abandon_in_child() {
   for (Watch& watch : watches_) watch.fd.reset();
   if (links_) links_->abandon_in_child();
   epoll_.reset();
-  stop_.reset();
+  wake_.reset();
   if (thread_.joinable()) thread_.detach();
 }
 

@@ -1,11 +1,12 @@
 // Who is alive: one thread a context, always asleep in epoll, watches the connections and processes of the node's ranks. The end of a
 // connection or process of a rank that has not finalized is its death, which is marked in the arena for all. A stopped process is not dead.
+// The same thread serves the links to other nodes and ends inquiries.
 #pragma once
 
-#include "control/links.hpp"
+#include "control/inquiries.hpp"
 #include "node/group.hpp"
 
-#include <memory>
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -13,14 +14,16 @@ namespace smddp::control {
 
 class Monitor {
  public:
-  // Takes the connections over. links: nullable, to other nodes; handler gets their notices on the monitor's thread. A group of one
-  // without links needs no thread. Throws SYSTEM, RESOURCE.
-  Monitor(node::Group& group, std::vector<UniqueFd> connections, const std::vector<int64_t>& pids, std::unique_ptr<Links> links,
+  // Takes the connections over. links, inquiries: nullable, of a job of several nodes; handler gets notices on the monitor's thread. A
+  // group of one without links needs no thread. Throws SYSTEM, RESOURCE.
+  Monitor(node::Group& group, std::vector<UniqueFd> connections, const std::vector<int64_t>& pids, Links* links, Inquiries* inquiries,
           Links::Handler handler);
   ~Monitor();
 
   void stop();
-  Links* links() { return links_.get(); }
+
+  // Any thread: there is a new inquiry.
+  void wake();
 
   // In a forked child: closes what would hide this process's death from its peers.
   void abandon_in_child();
@@ -36,9 +39,11 @@ class Monitor {
   void handle(size_t index);
 
   node::Group& group_;
-  std::unique_ptr<Links> links_;
+  Links* links_;
+  Inquiries* inquiries_;
   Links::Handler handler_;
-  UniqueFd epoll_, stop_;
+  UniqueFd epoll_, wake_;
+  std::atomic<bool> stopped_{false};
   std::vector<Watch> watches_;
   std::thread thread_;
 };

@@ -74,14 +74,12 @@ smddp_comm* make_comm(const std::shared_ptr<Context>& context, Membership member
   }
   comm->queue = std::make_unique<engine::Queue>(*comm->board, context->p2p_buffer_bytes(), std::move(route));
   if (!one_node) {
-    comm->board->died_elsewhere = [route = comm->queue->route.get()] {
-      // The notice may be on its way still: whoever had it sooner went on to another call.
-      for (const int64_t limit = deadline_after_ms(300);; usleep(5000)) {
-        for (const int rank : route->world_ranks) {
-          if (!route->wire.all_there() && route->wire.is_dead(rank)) return route->wire.departed(rank);
-        }
-        if (now_ns() >= limit) return std::string();
-      }
+    comm->board->disputes = true;
+    comm->queue->ask = [comm](control::Question question) {
+      question.comm = comm->number;
+      question.name = comm->board->name;
+      question.members = comm->world_ranks;
+      comm->context->ask(std::move(question));
     };
     comm->queue->tell = [context = context.get(), number = membership.number](const Status& status) { context->tell_failure(number, status); };
   }
@@ -168,6 +166,20 @@ void make_world(const std::shared_ptr<Context>& context) {
     world.indices.assign(static_cast<size_t>(context->size()), static_cast<uint16_t>(world.index));
   }
   context->set_world(make_comm(context, std::move(world), "world", context->timeout_ms(), context->thread_mode()));
+}
+
+control::Report report(smddp_comm& comm) {
+  control::Report report;
+  const engine::Route* route = comm.queue->route.get();
+  if (!route) return report;
+  report.known = true;
+  report.begun = route->ring.begun();
+  report.ended = route->ring.ended();
+  report.records = route->ring.read();
+  for (size_t r = 0; r < route->world_ranks.size() && report.death.empty(); ++r) {
+    if (comm.queue->members->is_dead(static_cast<int>(r))) report.death = comm.queue->members->departed(static_cast<int>(r));
+  }
+  return report;
 }
 
 void fail_from_afar(smddp_comm& comm, smddp_status_t code, const std::string& text) {

@@ -49,6 +49,9 @@ namespace smddp::core {
 // The context's first communicator: all ranks of the job.
 void make_world(const std::shared_ptr<Context>& context);
 
+// What this rank says of a communicator of several nodes when another member asks. Any thread.
+control::Report report(smddp_comm& comm);
+
 // A failure that a rank of another node has found. Any thread.
 void fail_from_afar(smddp_comm& comm, smddp_status_t code, const std::string& text);
 

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/parameters.hpp"
+#include "control/graph.hpp"
 #include "core/comm.hpp"
 #include "core/descriptors.hpp"
 #include "node/join.hpp"
@@ -20,6 +21,7 @@ namespace smddp::core {
 namespace {
 
 constexpr int64_t kFarewellMs = 2000;
+constexpr size_t kEarlyFailures = 64;  // remembered
 
 struct Registry {
   std::mutex mutex;
@@ -118,7 +120,11 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
   std::unique_ptr<engine::Wire> wire;
   try {
     ensure_descriptors(local.size(), context->rank_);
-    if (nodes.size() > 1) wire = context->open_wire(deadline);
+    if (nodes.size() > 1) {
+      context->address_ = bootstrap::reachable_address(context->meeting_, context->rank_, deadline);
+      wire = context->open_wire(deadline);
+      context->links_ = context->open_links(deadline);
+    }
     node::Witnesses witnesses{{}, bootstrap::heard_failure};
     const auto& connections = context->meeting_.connections;
     const auto connection_of = [&](int rank) {
@@ -133,8 +139,6 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
     bootstrap::tell_failure(context->meeting_, heard ? error.what() : format("rank %d failed in smddp_init: %s", context->rank_, error.what()));
     throw;
   }
-  std::unique_ptr<control::Links> links;
-  if (wire) links = std::make_unique<control::Links>(std::move(context->meeting_.connections), context->rank_);
   context->meeting_.connections.clear();
   context->group_ = std::make_unique<node::Group>(node::Arena::open(std::move(joined.arena)), std::move(joined.doorbells), local, local_rank);
   node::Arena& arena = *context->group_->arena();
@@ -153,8 +157,7 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
   policy.yield_ns = yield_us * 1000;
   context->engine_ = std::make_unique<engine::Engine>(*context->group_, policy, progress_thread, std::move(wire));
   make_world(context);
-  context->monitor_ = std::make_unique<control::Monitor>(*context->group_, std::move(joined.connections), joined.pids, std::move(links),
-                                                         [context = context.get()](const control::Notice& notice) { context->handle(notice); });
+  context->start_control(std::move(joined.connections), joined.pids);
 
   context->state_.store(State::kLive, std::memory_order_release);
   install_fork_handlers();
@@ -171,7 +174,7 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
 // Opens this rank's end of the network and learns those of all others.
 std::unique_ptr<engine::Wire> Context::open_wire(int64_t deadline) {
   transport::ofi::Options options;
-  options.source_address = bootstrap::reachable_address(meeting_, rank_, deadline);
+  options.source_address = address_;
   options.messages.size = size();
   std::unique_ptr<transport::Transport> transport = transport::ofi::make(options);
   const std::vector<std::string> addresses = bootstrap::gather_texts(meeting_, rank_, transport->address(), deadline);
@@ -180,36 +183,75 @@ std::unique_ptr<engine::Wire> Context::open_wire(int64_t deadline) {
   return std::make_unique<engine::Wire>(std::move(transport), size(), static_cast<int>(remote));
 }
 
+// Connects this rank with its neighbours among the ranks of the job.
+std::unique_ptr<control::Links> Context::open_links(int64_t deadline) {
+  const std::vector<int> peers = control::neighbours(rank_, size());
+  return std::make_unique<control::Links>(rank_, size(), peers, bootstrap::connect_peers(meeting_, rank_, peers, address_, deadline));
+}
+
+void Context::start_control(std::vector<UniqueFd> connections, const std::vector<int64_t>& pids) {
+  if (links_) {
+    std::vector<std::string> hosts;
+    for (const bootstrap::Member& member : meeting_.members) hosts.push_back(member.host);
+    control::Inquiries::Sources sources;
+    sources.report = [this](uint64_t number) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto found = std::find_if(comms_.begin(), comms_.end(), [number](const smddp_comm* comm) { return comm->number == number; });
+      return found == comms_.end() ? control::Report{} : report(**found);
+    };
+    sources.departed = [this](int rank) { return departed(rank); };
+    sources.end = [this](uint64_t number, const Status& verdict) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      for (smddp_comm* comm : comms_) {
+        if (comm->number == number) comm->queue->fail(verdict.code, verdict.text);
+      }
+    };
+    inquiries_ = std::make_unique<control::Inquiries>(*links_, rank_, std::move(hosts), std::move(sources));
+  }
+  monitor_ = std::make_unique<control::Monitor>(*group_, std::move(connections), pids, links_.get(), inquiries_.get(),
+                                                [this](const control::Notice& notice) { handle(notice); });
+}
+
 void Context::tell_failure(uint64_t comm, const Status& status) {
-  control::Links* links = monitor_ ? monitor_->links() : nullptr;
-  if (!links) return;
   control::Notice notice;
   notice.kind = control::Notice::Kind::kFailure;
   notice.rank = rank_;
   notice.comm = comm;
   notice.code = status.code;
   notice.text = status.text;
-  links->send(notice);
+  links_->send(notice);
 }
 
-// On the monitor's thread: what a rank of another node has said, or rank 0 for it.
+void Context::ask(control::Question question) {
+  question.rank = rank_;
+  inquiries_->ask(std::move(question));
+  monitor_->wake();
+}
+
+std::string Context::departed(int rank) const {
+  const int local_rank = local_rank_of(rank);
+  return local_rank < 0 ? engine_->wire()->departed(rank) : group_->departed({local_rank});
+}
+
+// On the monitor's thread: what another rank has said.
 void Context::handle(const control::Notice& notice) {
-  if (notice.kind == control::Notice::Kind::kFailure) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (smddp_comm* comm : comms_) {
-      if (comm->number == notice.comm) fail_from_afar(*comm, notice.code, notice.text);
+  switch (notice.kind) {
+    case control::Notice::Kind::kInquiry: return inquiries_->hear(notice);
+    case control::Notice::Kind::kAnswer: return inquiries_->take(notice);
+    case control::Notice::Kind::kFailure: {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto found = std::find_if(comms_.begin(), comms_.end(), [&](const smddp_comm* comm) { return comm->number == notice.comm; });
+      if (found != comms_.end()) return fail_from_afar(**found, notice.code, notice.text);
+      if (early_failures_.size() >= kEarlyFailures) early_failures_.pop_front();
+      early_failures_.push_back(notice);
+      return;
     }
-    return;
+    case control::Notice::Kind::kDied:
+    case control::Notice::Kind::kFinalized: break;
   }
+  if (notice.rank == rank_) return;
   const bool died = notice.kind == control::Notice::Kind::kDied;
-  if (notice.rank < 0 || notice.rank >= size() || notice.rank == rank_) return;
   if (local_rank_of(notice.rank) < 0) engine_->wire()->note_left(notice.rank, died, notice.text);  // the node knows its own
-  if (notice.rank == 0 && died) {
-    // Through rank 0 this rank heard of all other nodes: what becomes of them now it cannot know, so it gives them up.
-    for (int rank = 1; rank < size(); ++rank) {
-      if (local_rank_of(rank) < 0) engine_->wire()->note_left(rank, true, notice.text + ", and with it the links between the nodes");
-    }
-  }
   group_->raise_event();
 }
 
@@ -217,6 +259,8 @@ Context::~Context() {
   if (state_.load(std::memory_order_acquire) == State::kForked) {
     // A forked child shares its parent's locks and threads only in name: leave them alone.
     (void)monitor_.release();
+    (void)inquiries_.release();
+    (void)links_.release();
     (void)engine_.release();
     (void)group_.release();
     (void)windows_.release();
@@ -245,7 +289,7 @@ void Context::finalize() {
   for (smddp_comm* comm : comms) release_comm(comm, true);
 }
 
-// Between nodes a rank stays until all have come to this point, or some seconds: others may need what it has sent, and rank 0's links.
+// Between nodes a rank stays until all have come to this point, or some seconds: others may need what it has sent, and its links.
 void Context::farewell() {
   engine::Wire* wire = engine_->wire();
   if (!wire) return;
@@ -254,12 +298,12 @@ void Context::farewell() {
   notice.kind = control::Notice::Kind::kFinalized;
   notice.rank = rank_;
   notice.text = format("rank %d has finalized", rank_);
-  monitor_->links()->send(notice);
+  links_->send(notice);
   const int64_t limit = deadline_after_ms(kFarewellMs);
   while (!wire->all_left() && now_ns() < limit) {
     if (!wire->transport().progress()) usleep(1000);
   }
-  monitor_->links()->flush(limit);
+  links_->flush(limit);
 }
 
 std::string Context::unusable_reason() const {
@@ -299,6 +343,9 @@ uint64_t Context::counter(const std::string& name) {
 void Context::add(smddp_comm* comm) {
   const std::lock_guard<std::mutex> lock(mutex_);
   comms_.insert(comm);
+  for (const control::Notice& notice : early_failures_) {
+    if (notice.comm == comm->number) fail_from_afar(*comm, notice.code, notice.text);
+  }
 }
 
 void Context::remove(smddp_comm* comm) {

@@ -7,6 +7,7 @@
 #include "node/group.hpp"
 #include "node/window.hpp"
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -39,6 +40,9 @@ class Context : public std::enable_shared_from_this<Context> {
   // To the members on other nodes.
   void tell_failure(uint64_t comm, const Status& status);
 
+  // Has the members of a communicator of several nodes asked why it stands still; the analyser's verdict fails it on all of them.
+  void ask(control::Question question);
+
   node::Group& group() { return *group_; }
   node::WindowPool& windows() { return *windows_; }
   const node::Tuning& tuning() const { return tuning_; }
@@ -68,7 +72,10 @@ class Context : public std::enable_shared_from_this<Context> {
   enum class State : uint8_t { kStarting, kLive, kFinalized, kForked };
   void reclaim_boards();
   std::unique_ptr<engine::Wire> open_wire(int64_t deadline);
+  std::unique_ptr<control::Links> open_links(int64_t deadline);
+  void start_control(std::vector<UniqueFd> connections, const std::vector<int64_t>& pids);
   void handle(const control::Notice& notice);
+  std::string departed(int rank) const;
   void farewell();
 
   std::atomic<State> state_{State::kStarting};
@@ -78,6 +85,7 @@ class Context : public std::enable_shared_from_this<Context> {
   uint64_t p2p_buffer_bytes_ = 0;
   bootstrap::Meeting meeting_;
   std::vector<int> nodes_, local_ranks_;  // by rank
+  std::string address_;                   // where other nodes reach this rank; of a job of several nodes
   std::atomic<uint32_t> numbers_{0};
   node::Tuning tuning_;
   node::Counters retired_counters_;  // of communicators that were freed
@@ -85,11 +93,14 @@ class Context : public std::enable_shared_from_this<Context> {
   std::unique_ptr<node::Group> group_;
   std::unique_ptr<node::WindowPool> windows_;
   std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<control::Links> links_;          // of a job of several nodes
+  std::unique_ptr<control::Inquiries> inquiries_;  // likewise
   std::unique_ptr<control::Monitor> monitor_;
 
   std::mutex mutex_;
   smddp_comm* world_ = nullptr;
   std::set<smddp_comm*> comms_;
+  std::deque<control::Notice> early_failures_;  // of communicators that this rank may be about to make
   std::vector<uint64_t> retired_;
 };
 

@@ -63,7 +63,10 @@ class Engine {
   void take_back(std::unique_ptr<T>& owner);
   transport::Sleep arm();
   void expire(Queue& queue, int64_t now);
-  void time_out(Queue& queue, Request& front, int64_t timeout_ms);
+  bool time_out(Queue& queue, Request& front, int64_t timeout_ms, int64_t now);  // false: the members are being asked
+  Wait& front_wait(Queue& queue, const Request& front, int64_t now);
+  int64_t look_around(Queue& queue, const Request& front, int64_t now);
+  void ask(Queue& queue, const Request& front, control::Reason reason, int64_t timeout_ms);
   void fail_all(Queue& queue);
   void complete(Request& request, Status status);
   void run_callbacks(std::vector<Request*>& ended);

@@ -14,19 +14,33 @@ using coll::StepKind;
 
 bool on_wire(const coll::ScheduleStep& step) { return step.kind == StepKind::kSend || step.kind == StepKind::kRecv; }
 
+uint32_t mix(uint32_t history, uint32_t value) {
+  const uint64_t x = (static_cast<uint64_t>(history) << 32 | value) * 0x9e3779b97f4a7c15u;
+  return static_cast<uint32_t>(x >> 32) ^ static_cast<uint32_t>(x);
+}
+
+// What a communicator has done so far, this call and how it is run included.
+uint32_t history_with(uint32_t history, const coll::Schedule& schedule, const node::Call& call, size_t segment_elements) {
+  uint32_t algorithm = 0;
+  for (const char* c = schedule.algorithm; *c; ++c) algorithm = algorithm * 31 + static_cast<unsigned char>(*c);
+  return mix(mix(history, node::signature(call)), algorithm ^ static_cast<uint32_t>(segment_elements));
+}
+
 }  // namespace
 
 Execution::Execution(const coll::Schedule& schedule, const node::Call& call, Route& route, size_t segment_elements)
     : schedule_(schedule),
       call_(call),
       route_(route),
-      sequence_(route.sequence++),
+      sequence_(++route.sequence),
+      note_(route.history = history_with(route.history, schedule, call, segment_elements)),
       element_(dtype_bytes(call.dtype)),
       segment_elements_(schedule.segmented && segment_elements ? std::min(segment_elements, std::max<size_t>(call.count, 1))
                                                                : std::max<size_t>(call.count, 1)),
       segments_(static_cast<uint32_t>(std::max<size_t>(1, (call.count + segment_elements_ - 1) / segment_elements_))),
       events_seen_(~0u),
       node_lag_(coll::node_lag(schedule, kWindow)) {
+  route_.ring.begin(note_, call, schedule.algorithm, segment_elements_);
   for (size_t i = 0; i < schedule_.steps.size(); ++i) {
     if (schedule_.steps[i].kind == StepKind::kNode) node_steps_.push_back(i);
   }
@@ -95,6 +109,7 @@ bool Execution::issue(uint32_t segment, size_t step_number) {
       const Place from = place(step.inputs[0], segment);
       if (from.blocks && !from.elements) break;  // nobody waits for it
       const uint64_t id = route_.id(step.peer, sequence_, step.tag, segment);
+      p.events[step_number].note = note_;
       if (!route_.wire.transport().send(world_rank(step.peer), id, from.memory, from.bytes(element_), &p.events[step_number])) return false;
       p.states[step_number] = State::kRunning;
       return true;
@@ -103,6 +118,7 @@ bool Execution::issue(uint32_t segment, size_t step_number) {
       const Place to = place(step.target, segment);
       if (to.blocks && !to.elements) break;
       const uint64_t id = route_.id(route_.rank, sequence_, step.tag, segment);
+      p.events[step_number].note = note_;
       if (!route_.wire.transport().receive(world_rank(step.peer), id, to.memory, to.bytes(element_), &p.events[step_number])) return false;
       p.states[step_number] = State::kRunning;
       return true;
@@ -149,6 +165,10 @@ bool Execution::check(uint32_t segment, size_t step_number, Status& status) {
     finish(segment, step_number);
     return true;
   }
+  if (event.result == transport::Result::kMismatch) {
+    disputed_ = true;
+    return true;
+  }
   if (event.result == transport::Result::kOk || event.result == transport::Result::kTruncated) {
     status = {SMDDP_ERR_MISMATCH, format("mismatch: rank %d sent %zu bytes where rank %d expected %zu", world_rank(step.peer), event.bytes,
                                          world_rank(route_.rank), expected) + where()};
@@ -179,6 +199,8 @@ node::Call Execution::node_call(uint32_t segment, const coll::ScheduleStep& step
   const Place from = place(step.inputs.empty() ? coll::kNothing : step.inputs[0], segment), to = place(step.target, segment);
   node::Call call = call_;
   call.whole = &call_;
+  call.history = note_;
+  call.number = sequence_;
   call.root = step.root;
   call.finish = step.finish;
   call.sendbuf = from.memory;
@@ -251,7 +273,7 @@ node::Step Execution::advance(node::Board& board, Status& status) {
     return node::Step::kFailed;
   }
   bool moved = false;
-  for (bool again = true; again;) {
+  for (bool again = !disputed_; again;) {
     again = false;
     for (uint32_t segment = first_; segment < opened_; ++segment) {
       Progress& p = progress(segment);
@@ -263,6 +285,7 @@ node::Step Execution::advance(node::Board& board, Status& status) {
         }
         if (p.states[i] != State::kRunning || !p.events[i].done()) continue;
         if (!check(segment, i, status)) return node::Step::kFailed;
+        if (disputed_) return node::Step::kAgain;
         again = true;
       }
     }
@@ -276,7 +299,10 @@ node::Step Execution::advance(node::Board& board, Status& status) {
     }
     moved |= again;
   }
-  if (first_ == segments_) return node::Step::kDone;
+  if (first_ == segments_) {
+    route_.ring.end();
+    return node::Step::kDone;
+  }
   const std::string why = hopeless(board);
   if (!why.empty()) {
     status = {SMDDP_ERR_PEER_GONE, why + where()};

@@ -30,6 +30,9 @@ class Execution {
   // "nothing has come from rank 3, rank 5" for the deadline.
   std::string missing() const;
 
+  // Whether a message of another call has come. This one goes on waiting, until whoever asks all members breaks the communicator.
+  bool disputed() const { return disputed_; }
+
   uint32_t sequence() const { return sequence_; }
 
  private:
@@ -66,6 +69,7 @@ class Execution {
   std::unique_ptr<unsigned char[]> aside_;  // what an alltoall in place would overwrite before it is sent
   Route& route_;
   const uint32_t sequence_;
+  const uint32_t note_;  // of its messages
   const size_t element_;
   size_t segment_elements_;
   uint32_t segments_;
@@ -77,7 +81,7 @@ class Execution {
   const uint64_t node_lag_;
   std::vector<size_t> node_steps_;  // of the schedule, in order
   uint64_t node_turn_ = 0;
-  bool taken_back_ = false;
+  bool taken_back_ = false, disputed_ = false;
   bool node_running_ = false;
   uint32_t node_segment_ = 0;
   size_t node_step_ = 0;

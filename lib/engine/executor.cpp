@@ -4,6 +4,12 @@
 #include <algorithm>
 
 namespace smddp::engine {
+namespace {
+
+constexpr int64_t kLookMs = 500;       // of waiting, before the first look at the others
+constexpr int64_t kVerdictMs = 2500;   // for the analyser at a deadline
+
+}  // namespace
 
 // Whether anything moved. Runs callbacks after the lock is free again.
 Engine::Poll Engine::poll(bool look_at_clock) {
@@ -83,6 +89,10 @@ bool Engine::advance(Queue& queue, Request& request) {
       request.execution = std::make_unique<Execution>(*request.schedule, request.call, *queue.route, request.segment_elements);
     }
     step = request.execution->advance(queue.board, status);
+    if ((request.execution->disputed() || queue.board.disputed()) && !queue.front_wait.disputed) {
+      queue.front_wait.disputed = true;
+      ask(queue, request, control::Reason::kMismatch, request.timeout_ms);
+    }
   } else {
     if (request.operation.phase == node::Phase::kBegin) {
       request.operation.call = request.call;
@@ -106,14 +116,16 @@ bool Engine::advance(Queue& queue, Request& request) {
 void Engine::expire(Queue& queue, int64_t now) {
   int64_t next = kNever;
   const auto passed = [&](const Request* request) {
+    if (request->deadline <= now) return true;
     next = std::min(next, request->deadline);
-    return request->deadline <= now;
+    return false;
   };
   const auto late = std::find_if(queue.collectives.begin(), queue.collectives.end(), passed);
   if (late != queue.collectives.end()) {
-    Request& front = *queue.collectives.front();
-    if (!queue.board.failed()) time_out(queue, front, (*late)->timeout_ms);
-    fail_all(queue);
+    if (queue.board.failed() || time_out(queue, *queue.collectives.front(), (*late)->timeout_ms, now)) fail_all(queue);
+    else next = std::min(next, queue.front_wait.verdict_limit);
+  } else if (queue.route && !queue.collectives.empty() && queue.collectives.front()->execution) {
+    next = std::min(next, look_around(queue, *queue.collectives.front(), now));
   }
   for (std::list<Request*>* list : {&queue.sends, &queue.receives}) {
     for (auto it = list->begin(); it != list->end();) {
@@ -135,19 +147,55 @@ void Engine::expire(Queue& queue, int64_t now) {
   if (next < next_deadline_.load(std::memory_order_relaxed)) next_deadline_.store(next, std::memory_order_relaxed);
 }
 
-// At a deadline: who is missing.
-void Engine::time_out(Queue& queue, Request& front, int64_t timeout_ms) {
+// At a deadline: who is missing. Of several nodes only the members know; without a verdict of theirs this rank says what it has seen.
+bool Engine::time_out(Queue& queue, Request& front, int64_t timeout_ms, int64_t now) {
   if (!front.execution) {
     front.operation.call = front.call;
     queue.board.time_out(front.operation, timeout_ms);
-    return;
+    return true;
   }
+  Wait& wait = front_wait(queue, front, now);
+  if (wait.verdict_limit == 0) {
+    wait.verdict_limit = now + kVerdictMs * 1000000;
+    ask(queue, front, control::Reason::kTimeout, timeout_ms);
+  }
+  if (now < wait.verdict_limit) return false;
   const std::string missing = front.execution->missing();
   const Route& route = *queue.route;
   queue.fail(SMDDP_ERR_TIMEOUT,
              format("timed out: rank %d waited %lld ms in %s #%u on comm '%s': %s", route.world_ranks[static_cast<size_t>(route.rank)],
                     static_cast<long long>(timeout_ms), node::call_text(front.call).c_str(), front.execution->sequence(),
                     queue.board.name.c_str(), missing.empty() ? "a rank of this node has not come, or its peers are slow" : missing.c_str()));
+  return true;
+}
+
+Wait& Engine::front_wait(Queue& queue, const Request& front, int64_t now) {
+  Wait& wait = queue.front_wait;
+  if (wait.sequence == front.execution->sequence()) return wait;
+  wait = {front.execution->sequence(), now + kLookMs * 1000000, kLookMs, 0, wait.disputed};
+  return wait;
+}
+
+// A rank that waits for long looks, ever more rarely, whether the others do the same: of two that wait for each other in different calls
+// neither need have sent the other anything. When to come again.
+int64_t Engine::look_around(Queue& queue, const Request& front, int64_t now) {
+  Wait& wait = front_wait(queue, front, now);
+  if (now >= wait.look_time) {
+    ask(queue, front, control::Reason::kLook, front.timeout_ms);
+    wait.look_pause_ms *= 2;
+    wait.look_time = now + wait.look_pause_ms * 1000000;
+  }
+  return wait.look_time;
+}
+
+void Engine::ask(Queue& queue, const Request& front, control::Reason reason, int64_t timeout_ms) {
+  control::Question question;
+  question.reason = reason;
+  question.sequence = front.execution->sequence();
+  question.call = front.call;
+  question.timeout_ms = timeout_ms;
+  question.missing = front.execution->missing();
+  queue.ask(std::move(question));
 }
 
 // After a failure of the board: everything queued ends with it.

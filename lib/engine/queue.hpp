@@ -1,6 +1,7 @@
 // What is outstanding on one communicator: collectives in call order, messages in any. The engine's lock guards everything but queued.
 #pragma once
 
+#include "control/analysis.hpp"
 #include "engine/remote_mail.hpp"
 #include "engine/request.hpp"
 #include "engine/route_members.hpp"
@@ -13,6 +14,15 @@
 #include <memory>
 
 namespace smddp::engine {
+
+// How long a collective of several nodes has kept this rank waiting, and what was done about it.
+struct Wait {
+  uint32_t sequence = 0;      // of the collective
+  int64_t look_time = 0;      // when to have a look at the others
+  int64_t look_pause_ms = 0;
+  int64_t verdict_limit = 0;  // at the deadline the analyser was asked: until when it may take; 0: it was not
+  bool disputed = false;      // it was asked for a mismatch
+};
 
 class Queue {
  public:
@@ -41,6 +51,8 @@ class Queue {
   node::Mail mail;
   std::unique_ptr<RemoteMail> remote;  // where there is a route
   std::function<void(const Status&)> tell;
+  std::function<void(control::Question)> ask;  // where there is a route: the analyser, which fails all members if that is its verdict
+  Wait front_wait;                      // where there is a route
   std::atomic<bool> told{false};
   std::deque<Request*> collectives;
   std::list<Request*> sends;     // that wait for buffer space

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "control/operation_ring.hpp"
 #include "transport/transport.hpp"
 
 #include <atomic>
@@ -64,7 +65,9 @@ struct Route {
   std::vector<uint16_t> indices;  // by rank: the number under which it knows the communicator
   std::vector<int> board_ranks;   // by rank: its rank on this node's board; −1 on other nodes
   int rank = 0;
-  uint32_t sequence = 0;          // of the next collective
+  uint32_t sequence = 0;          // of the last collective, from 1
+  uint32_t history = 0;           // of all collectives so far, the same on all members: what every message of one carries
+  control::OperationRing ring;    // the last of them
 
   // What a message to or from a peer is called: the receiver's index 16 | sequence 20 | tag 12 | segment 16.
   uint64_t id(int receiver, uint32_t sequence, uint32_t tag, uint32_t segment) const {

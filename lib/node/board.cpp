@@ -32,7 +32,7 @@ uint32_t signature(const Call& call) {
   x ^= (packed_call(call) | static_cast<uint64_t>(static_cast<uint32_t>(call.root)) << 40) * 0xc2b2ae3d27d4eb4fu;
   x ^= x >> 29;
   x *= 0x165667b19e3779f9u;
-  return static_cast<uint32_t>(x >> 32) ^ (call.whole ? signature(*call.whole) : 0);
+  return static_cast<uint32_t>(x >> 32) ^ call.history;
 }
 
 namespace {
@@ -163,6 +163,10 @@ Board::Seen Board::look(uint32_t sequence, uint64_t word, int peer, bool second_
   const uint64_t seen = entry.word.load(std::memory_order_acquire);
   if (seen == word) return Seen::kYes;
   if (static_cast<uint32_t>(seen >> 32) != sequence) return Seen::kNotYet;
+  if (disputes) {
+    disputed_ = true;
+    return Seen::kNotYet;
+  }
   report_mismatch(sequence, peer);
   return Seen::kFailed;
 }

@@ -8,7 +8,6 @@
 #include "node/window.hpp"
 
 #include <array>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -55,7 +54,7 @@ class Board {
   Mailbox& mailbox(int receiver, int sender) const { return mail_[static_cast<size_t>(receiver) * static_cast<size_t>(size_) + static_cast<size_t>(sender)]; }
 
   std::string name;  // for messages
-  std::function<std::string()> died_elsewhere;  // of members on other nodes: who died, if any; may be empty
+  bool disputes = false;  // of a part of a communicator: a mismatch is left to those who ask all members; see disputed()
   Counters counters;
 
   // Moves the operation on. Never blocks. After kFailed the board stays failed.
@@ -63,6 +62,9 @@ class Board {
 
   // Whether some rank has broken this communicator.
   bool failed() const { return header_.failure.load(std::memory_order_acquire) == static_cast<uint32_t>(FailureState::kReady); }
+
+  // Whether this rank has seen an entry of another call. Its operation goes on waiting.
+  bool disputed() const { return disputed_; }
 
   // Writes the failure record unless another rank was first, wakes everybody. Any thread.
   void fail(smddp_status_t code, const std::string& text);
@@ -148,6 +150,7 @@ class Board {
   uint64_t stream_base_ = 0;  // segments of all large operations so far
   uint32_t events_seen_;
   bool somebody_left_ = false;
+  bool disputed_ = false;
   uint64_t window_ = kNoOffset;
   size_t eager_limit_;
   struct Target {

@@ -70,8 +70,8 @@ Status Board::failure(const Operation* operation) const {
   Status status{static_cast<smddp_status_t>(header_.code), std::string(header_.text)};
   // Causes that are no call of anybody say what this rank was doing.
   if (operation && (status.code == SMDDP_ERR_PEER_GONE || status.code == SMDDP_ERR_ABORTED)) {
-    status.text += smddp::format(" during %s #%u on comm '%s', rank %d", call_text(operation->call).c_str(), operation->sequence,
-                                 name.c_str(), global_rank(rank_));
+    const uint32_t number = operation->call.whole ? operation->call.number : operation->sequence;
+    status.text += smddp::format(" during %s #%u on comm '%s', rank %d", call_text(operation->call).c_str(), number, name.c_str(), global_rank(rank_));
   }
   return status;
 }
@@ -92,8 +92,6 @@ void Board::report_mismatch(uint32_t sequence, int peer) {
     fail(SMDDP_ERR_PEER_GONE, group_.departed(members_));
     return;
   }
-  const std::string elsewhere = died_elsewhere ? died_elsewhere() : "";
-  if (!elsewhere.empty()) return fail(SMDDP_ERR_PEER_GONE, elsewhere);
   // Lower rank first, so that every rank writes the same sentence.
   const int first = std::min(rank_, peer), second = std::max(rank_, peer);
   fail(SMDDP_ERR_MISMATCH,

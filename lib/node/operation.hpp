@@ -21,6 +21,7 @@ struct Call {
   bool finish = true;   // AVG: this operation's results are final
   int parts = 0, lanes = 0;  // ReduceShares, GatherShares: the vector is cut into parts, rank r < lanes owns lane r of them; 0: a share each
   const Call* whole = nullptr;  // the collective of several nodes that this is a step of
+  uint32_t history = 0, number = 0;  // of such a step: stands for that collective and all calls before it; which one it is
 };
 
 enum class Step : uint8_t {

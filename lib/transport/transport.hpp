@@ -8,6 +8,8 @@
 // Order.     None. Neither messages nor the bytes of one message arrive in any order, on any transport.
 // Sizes.     A receive gives the bytes that it has room for; a shorter message is fine, and Event::bytes tells. A longer one ends the
 //            receive as kTruncated; its memory then holds nothing of use, and the send ends as kOk or kTruncated.
+// Notes.     A send carries a number along, which its receive has to expect. Where they differ, no data is placed: the receive ends as
+//            kMismatch, and the send as kOk or kMismatch. It costs nothing, and tells ranks that believe to do different things.
 // Memory.    Data and event belong to the transport from an accepted call until the event is done; they are the caller's before and
 //            after. Data that is sent may be read, but not written, meanwhile. A call that answered "again" has taken nothing.
 // Flow.      A sender may run ahead of its receiver without bound: messages without receive take at most Capabilities::window_bytes of
@@ -26,11 +28,12 @@
 
 namespace smddp::transport {
 
-enum class Result : uint8_t { kPending, kOk, kTruncated, kPeerFailed, kCancelled };
+enum class Result : uint8_t { kPending, kOk, kTruncated, kMismatch, kPeerFailed, kCancelled };
 
 // How one send or receive ended. Owned by the caller, at one address until it is done; then it may be given to another call.
 struct Event {
   Result result = Result::kPending;
+  uint32_t note = 0;        // set before the call: what a send carries, a receive expects
   size_t bytes = 0;         // that were moved, for kOk; that were sent, for kTruncated
   std::string sentence;     // unless kOk
   void* operation = nullptr;  // of the transport, while pending

@@ -116,6 +116,48 @@ std::string truncated(const Network& network) {
   });
 }
 
+// Both sides mean different messages under one id: no data is placed, both learn of it or the sender is done, and others go on.
+std::string notes(const Network& network) {
+  return run(network, 2, [](Rank& rank) -> std::string {
+    uint64_t id = 1;
+    const size_t eager = rank.transport.capabilities().eager_bytes;
+    for (const bool receive_first : {true, false}) {
+      for (const size_t bytes : {size_t{0}, size_t{4}, eager, eager + 1, 3 * eager}) {
+        for (const size_t room : {bytes, bytes + 1, 4 * eager, bytes / 2}) {
+          for (const bool same : {true, false}) {
+            ++id;
+            if (std::max(bytes, room) > rank.network.most_bytes) continue;
+            Buffer out(bytes), in(room);
+            fill(out.data(), bytes, id);
+            fill(in.data(), room, ~id);
+            Event sent, received;
+            sent.note = 7;
+            received.note = same ? 7 : 8;
+            if (receive_first) TRY(rank.receive(rank.other(), id, in.data(), room, received));
+            if (receive_first) TRY(rank.meet_moving());
+            TRY(rank.send(rank.other(), id, out.data(), bytes, sent));
+            if (!receive_first) TRY(rank.meet_moving());
+            if (!receive_first) TRY(rank.receive(rank.other(), id, in.data(), room, received));
+            TRY(rank.wait(sent));
+            TRY(rank.wait(received));
+            TRY(in.guards());
+            if (same) {
+              EXPECT(received.result == (bytes <= room ? Result::kOk : Result::kTruncated), "%zu for %zu bytes", bytes, room);
+              if (bytes <= room) TRY(check(in.data(), bytes, id));
+              continue;
+            }
+            EXPECT(received.result == Result::kMismatch, "%zu for %zu bytes: result %d", bytes, room, static_cast<int>(received.result));
+            EXPECT(sent.result == Result::kOk || sent.result == Result::kMismatch, "result %d", static_cast<int>(sent.result));
+            EXPECT(!received.sentence.empty(), "no sentence");
+            TRY(check(in.data(), room, ~id));
+          }
+        }
+      }
+    }
+    return {};
+  });
+}
+
 // A fast sender takes bounded memory of a slow receiver; and messages that lack credit do not stand in the way of others.
 std::string flood(const Network& network) {
   return run(network, 2, [](Rank& rank) -> std::string {
@@ -309,7 +351,7 @@ std::string sleeps(const Network& network) {
 }  // namespace
 
 const Requirement kMessages[] = {{"receive_first", receive_first}, {"send_first", send_first}, {"at_once", at_once},
-                                 {"shorter", shorter}, {"truncated", truncated}, {"flood", flood},
+                                 {"shorter", shorter}, {"truncated", truncated}, {"notes", notes}, {"flood", flood},
                                  {"many_peers", many_peers}, {"reused_ids", reused_ids}, {"unexpected_first", unexpected_first},
                                  {"random_traffic", random_traffic}, {"sleeps", sleeps}, {nullptr, nullptr}};
 

@@ -46,13 +46,20 @@ std::string post(Rank& rank, const char* what, const std::function<bool()>& call
 
 }  // namespace
 
+// As new, but for what its owner says in it.
+static void renew(Event& event) {
+  Event fresh;
+  fresh.note = event.note;
+  event = fresh;
+}
+
 std::string Rank::send(int peer, uint64_t id, const void* data, size_t bytes, Event& event) {
-  event = {};
+  renew(event);
   return post(*this, "send", [&] { return transport.send(peer, id, data, bytes, &event); });
 }
 
 std::string Rank::receive(int peer, uint64_t id, void* data, size_t bytes, Event& event) {
-  event = {};
+  renew(event);
   return post(*this, "receive", [&] { return transport.receive(peer, id, data, bytes, &event); });
 }
 

@@ -32,7 +32,7 @@ uint32_t window_for(int size) {
 MessageTransport::MessageTransport(std::unique_ptr<Wire> wire, const MessageOptions& options)
     : wire_(std::move(wire)), limits_(wire_->limits()), nonce_(fresh_nonce()),
       window_units_(options.window_units ? options.window_units : window_for(options.size)),
-      eager_bytes_(std::min(options.eager_bytes, limits_.packet_bytes - sizeof(Header))), operations_(new Operation[kOperations]) {
+      eager_bytes_(std::min(options.eager_bytes, limits_.packet_bytes - sizeof(Header) - sizeof(EagerBody))), operations_(new Operation[kOperations]) {
   for (uint32_t i = kOperations; i-- > 0;) {
     operations_[i].next = free_;
     free_ = &operations_[i];
@@ -228,7 +228,9 @@ void MessageTransport::packet(const std::byte* data, size_t bytes) {
   };
   const auto immediate = static_cast<uint32_t>(header.id);
   switch (static_cast<Kind>(header.kind_and_source >> 24)) {
-    case Kind::kEager: take_eager(source, header.id, body, rest); break;
+    case Kind::kEager:
+      if (rest >= sizeof(EagerBody)) take_eager(source, header.id, body, rest);
+      break;
     case Kind::kOffer: take_offer(source, header.id, number(0)); break;
     case Kind::kReady:
       if (rest >= sizeof(ReadyBody)) take_ready(source, header.id, body);
@@ -237,6 +239,7 @@ void MessageTransport::packet(const std::byte* data, size_t bytes) {
       if (rest >= sizeof(DataBody)) take_data(source, immediate, number(0), body + sizeof(DataBody), rest - sizeof(DataBody));
       break;
     case Kind::kSize: take_size(source, immediate, number(0)); break;
+    case Kind::kRefused: take_refused(source, immediate); break;
     case Kind::kRevoke:
       if (rest >= sizeof(RevokeBody)) take_revoke(source, header.id, body);
       break;

@@ -86,21 +86,23 @@ class MessageTransport final : public Transport, private WireSink {
   void take_revoke(int peer, uint64_t id, const std::byte* body);
   void put_done(void* context, const char* error) override;
   bool has_credit(const Peer& peer, size_t bytes) const;
+  bool emit_eager(int peer, uint64_t id, const void* data, size_t bytes, uint32_t note);
 
   // receiving.cpp
   bool step_calling(Operation& operation);
   bool step_revoking(Operation& operation);
-  void take_eager(int peer, uint64_t id, const std::byte* payload, size_t bytes);
+  void take_eager(int peer, uint64_t id, const std::byte* body, size_t bytes);
   void take_offer(int peer, uint64_t id, uint64_t bytes);
   void take_data(int peer, uint32_t immediate, uint64_t offset, const std::byte* payload, size_t bytes);
   void take_size(int peer, uint32_t immediate, uint64_t bytes);
+  void take_refused(int peer, uint32_t immediate);
   void take_revoked(int peer, uint32_t immediate);
   void landed(uint32_t immediate) override;
   void piece(Operation& operation, uint32_t immediate);
   void end_if_whole(Operation& operation);
   void end_receive(Operation& operation, Result result, size_t bytes);
   void consume(int peer, size_t bytes);
-  void store(int peer, uint64_t id, bool offer, const std::byte* payload, size_t bytes);
+  void store(Arrival arrival, const std::byte* payload);
   void drop(Arrival* arrival);
   Operation* receive_of(int peer, uint32_t immediate);
 

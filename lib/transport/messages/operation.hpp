@@ -27,6 +27,9 @@ enum class State : uint8_t {
   kConcealing,  // waits for the network to give its memory back
 };
 
+// Why a message whose note is not the expected one ends.
+inline constexpr const char* kOtherNote = "the two sides mean different messages";
+
 struct Operation {
   int peer = 0;
   uint64_t id = 0;
@@ -66,6 +69,7 @@ struct Arrival {
   uint64_t id;
   Arrival* chain;
   bool offer;
+  uint32_t note;  // of a message
   size_t bytes;
   std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
 };
@@ -76,7 +80,7 @@ struct EarlyReady {
   uint64_t id;
   EarlyReady* chain;
   uint64_t capacity, address, key;
-  uint32_t immediate, number;
+  uint32_t immediate, number, note;
 };
 
 }  // namespace smddp::transport

@@ -6,7 +6,7 @@
 
 namespace smddp::transport {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 enum class Kind : uint8_t {
   kEager,    // a whole message
@@ -14,6 +14,7 @@ enum class Kind : uint8_t {
   kReady,    // its receive is there: send
   kData,     // a piece of a message that was called for
   kSize,     // the message that was called for has another size than its receive
+  kRefused,  // the message that was called for has another note than its receive
   kRevoke,   // a kReady is taken back
   kRevoked,  // and had not been used
   kCredit,   // nothing but the head
@@ -25,9 +26,13 @@ struct Header {
   uint32_t kind_and_source;  // Kind << 24 | rank of the sender
   uint32_t sequence;         // of this packet among those to this peer
   uint32_t consumed;         // units of this peer's eager messages that the sender of this packet has consumed so far
-  uint64_t id;               // of the message; for kData, kSize and kRevoked the immediate of its receive
+  uint64_t id;               // of the message; for kData, kSize, kRefused and kRevoked the immediate of its receive
 };
-static_assert(sizeof(Header) == 24, "a header and 8 bytes fit into the smallest inline send");
+
+struct EagerBody {
+  uint32_t note;
+};
+static_assert(sizeof(Header) + sizeof(EagerBody) == 28, "4 bytes of data fit into the smallest inline send as well");
 
 constexpr uint32_t kMaxPeers = 1u << 24;
 
@@ -37,6 +42,7 @@ struct OfferBody {
 struct ReadyBody {
   uint64_t capacity, address, key;
   uint32_t immediate, number;
+  uint32_t note, reserved;
 };
 struct DataBody {
   uint64_t offset;

@@ -13,6 +13,12 @@ namespace {
 
 std::string too_long(size_t bytes, size_t room) { return format("the message has %zu bytes, its receive has room for %zu", bytes, room); }
 
+Result outcome_of(bool same_note, size_t bytes, size_t room) {
+  return !same_note ? Result::kMismatch : bytes > room ? Result::kTruncated : Result::kOk;
+}
+
+std::string why(Result outcome, size_t bytes, size_t room) { return outcome == Result::kMismatch ? kOtherNote : too_long(bytes, room); }
+
 }  // namespace
 
 bool MessageTransport::receive(int index, uint64_t id, void* data, size_t bytes, Event* event) {
@@ -20,15 +26,17 @@ bool MessageTransport::receive(int index, uint64_t id, void* data, size_t bytes,
   Arrival* arrival = arrivals_.find(index, id);
   if (arrival && !arrival->offer) {
     const size_t came = arrival->bytes;
+    const Result result = outcome_of(arrival->note == event->note, came, bytes);
     event->bytes = came;
-    if (came && came <= bytes) std::memcpy(data, arrival->payload(), came);
-    if (came > bytes) event->sentence = too_long(came, bytes);
-    drop(arrival);
-    if (came <= bytes) {
+    if (result == Result::kOk) {
+      if (came) std::memcpy(data, arrival->payload(), came);
       ++counters_.received;
       counters_.received_bytes += came;
+    } else {
+      event->sentence = why(result, came, bytes);
     }
-    event->result = came <= bytes ? Result::kOk : Result::kTruncated;
+    drop(arrival);
+    event->result = result;
     return true;
   }
   const bool calls = arrival || bytes > eager_bytes_;
@@ -48,7 +56,8 @@ bool MessageTransport::step_calling(Operation& operation) {
     if (!wire_->expose(operation.data, operation.bytes, operation.exposure)) return false;
     operation.exposed = true;
   }
-  const ReadyBody body{operation.bytes, operation.exposure.address, operation.exposure.key, operation.immediate, peer.ready_number};
+  const ReadyBody body{operation.bytes, operation.exposure.address, operation.exposure.key, operation.immediate, peer.ready_number,
+                       operation.event->note,    0};
   if (!emit(operation.peer, Kind::kReady, operation.id, &body, sizeof(body))) return false;
   operation.number = peer.ready_number++;
   operation.state = State::kExposed;
@@ -62,19 +71,20 @@ bool MessageTransport::step_revoking(Operation& operation) {
   return true;
 }
 
-void MessageTransport::take_eager(int index, uint64_t id, const std::byte* payload, size_t bytes) {
+void MessageTransport::take_eager(int index, uint64_t id, const std::byte* body, size_t body_bytes) {
+  EagerBody head;
+  std::memcpy(&head, body, sizeof(head));
+  const std::byte* payload = body + sizeof(head);
+  const size_t bytes = body_bytes - sizeof(head);
   Operation* operation = receives_.find(index, id);
-  if (!operation) {
-    store(index, id, false, payload, bytes);
-    return;
-  }
+  if (!operation) return store({index, id, nullptr, false, head.note, bytes}, payload);
   receives_.remove(operation);
   operation->matching = false;
-  if (bytes && bytes <= operation->bytes) std::memcpy(operation->data, payload, bytes);
-  consume(index, bytes);
-  operation->outcome = bytes <= operation->bytes ? Result::kOk : Result::kTruncated;
+  operation->outcome = outcome_of(head.note == operation->event->note, bytes, operation->bytes);
   operation->actual = bytes;
-  if (bytes > operation->bytes) operation->sentence = too_long(bytes, operation->bytes);
+  if (operation->outcome != Result::kOk) operation->sentence = why(operation->outcome, bytes, operation->bytes);
+  else if (bytes) std::memcpy(operation->data, payload, bytes);
+  consume(index, bytes);
   if (operation->state != State::kExposed) {
     end_receive(*operation, operation->outcome, bytes);
   } else {  // its room had called for more than this: take the call back before the memory is free
@@ -85,10 +95,7 @@ void MessageTransport::take_eager(int index, uint64_t id, const std::byte* paylo
 
 void MessageTransport::take_offer(int index, uint64_t id, uint64_t bytes) {
   Operation* operation = receives_.find(index, id);
-  if (!operation) {
-    store(index, id, true, nullptr, bytes);
-    return;
-  }
+  if (!operation) return store({index, id, nullptr, true, 0, bytes}, nullptr);
   operation->offer_came = true;
   if (operation->state == State::kPosted) {
     operation->state = State::kCalling;
@@ -135,6 +142,14 @@ void MessageTransport::take_size(int index, uint32_t immediate, uint64_t bytes) 
   end_if_whole(*operation);
 }
 
+// Its sender believes to send something else, and keeps it.
+void MessageTransport::take_refused(int index, uint32_t immediate) {
+  Operation* operation = receive_of(index, immediate);
+  if (!operation) return;
+  operation->sentence = kOtherNote;
+  end_receive(*operation, Result::kMismatch, 0);
+}
+
 void MessageTransport::end_if_whole(Operation& operation) {
   if (operation.state == State::kCalling || operation.state == State::kConcealing) return;
   if (operation.other_size && !operation.size_known) return;
@@ -175,11 +190,11 @@ void MessageTransport::consume(int index, size_t bytes) {
   make_busy(index);
 }
 
-void MessageTransport::store(int index, uint64_t id, bool offer, const std::byte* payload, size_t bytes) {
-  const size_t stored = offer ? 0 : bytes;
+void MessageTransport::store(Arrival head, const std::byte* payload) {
+  const size_t stored = head.offer ? 0 : head.bytes;
   void* memory = std::malloc(sizeof(Arrival) + stored);
   if (!memory) return;  // within the credit that was granted: the process is out of memory anyway
-  auto* arrival = new (memory) Arrival{index, id, nullptr, offer, bytes};
+  auto* arrival = new (memory) Arrival(head);
   if (stored) std::memcpy(arrival->payload(), payload, stored);
   arrivals_.insert(arrival);
   ++counters_.unexpected;

@@ -11,17 +11,31 @@ bool MessageTransport::has_credit(const Peer& peer, size_t bytes) const {
   return bytes <= eager_bytes_ && bytes <= peer.data_bytes && peer.used - peer.returned + units_of(bytes) <= peer.window;
 }
 
+bool MessageTransport::emit_eager(int index, uint64_t id, const void* data, size_t bytes, uint32_t note) {
+  const EagerBody body{note};
+  if (!emit(index, Kind::kEager, id, &body, sizeof(body), data, bytes)) return false;
+  peers_[static_cast<size_t>(index)].used += units_of(bytes);
+  ++counters_.eager;
+  return true;
+}
+
 bool MessageTransport::send(int index, uint64_t id, const void* data, size_t bytes, Event* event) {
   if (refuse(index, event)) return true;
   Peer& peer = peers_[static_cast<size_t>(index)];
   EarlyReady* ready = readies_.find(index, id);
-  if (!ready && has_credit(peer, bytes) && emit(index, Kind::kEager, id, nullptr, 0, data, bytes)) {
-    peer.used += units_of(bytes);
-    ++counters_.eager;
+  if (!ready && has_credit(peer, bytes) && emit_eager(index, id, data, bytes, event->note)) {
     ++counters_.sent;
     counters_.sent_bytes += bytes;
     event->bytes = bytes;
     event->result = Result::kOk;
+    return true;
+  }
+  if (ready && ready->note != event->note) {
+    reply(index, Kind::kRefused, ready->immediate);
+    readies_.remove(ready);
+    delete ready;
+    event->sentence = kOtherNote;
+    event->result = Result::kMismatch;
     return true;
   }
   Operation* operation = allocate(index, id, const_cast<void*>(data), bytes, event, ready ? State::kMoving : State::kWaiting);
@@ -45,9 +59,7 @@ bool MessageTransport::send(int index, uint64_t id, const void* data, size_t byt
 bool MessageTransport::step_waiting(Operation& operation) {
   Peer& peer = peers_[static_cast<size_t>(operation.peer)];
   if (has_credit(peer, operation.bytes)) {
-    if (!emit(operation.peer, Kind::kEager, operation.id, nullptr, 0, operation.data, operation.bytes)) return false;
-    peer.used += units_of(operation.bytes);
-    ++counters_.eager;
+    if (!emit_eager(operation.peer, operation.id, operation.data, operation.bytes, operation.event->note)) return false;
     complete(operation, Result::kOk, operation.bytes, {});
     return true;
   }
@@ -64,8 +76,12 @@ void MessageTransport::take_ready(int index, uint64_t id, const std::byte* data)
   if (!peers_[static_cast<size_t>(index)].readies->add(body.number)) return;  // revoked before it came
   Operation* operation = sends_.find(index, id);
   if (!operation) {
-    readies_.insert(new EarlyReady{index, id, nullptr, body.capacity, body.address, body.key, body.immediate, body.number});
+    readies_.insert(new EarlyReady{index, id, nullptr, body.capacity, body.address, body.key, body.immediate, body.number, body.note});
     return;
+  }
+  if (body.note != operation->event->note) {
+    reply(index, Kind::kRefused, body.immediate);
+    return complete(*operation, Result::kMismatch, 0, kOtherNote);
   }
   sends_.remove(operation);
   operation->matching = false;
