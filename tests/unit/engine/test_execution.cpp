@@ -8,6 +8,7 @@
 
 #include <sched.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -202,6 +203,75 @@ void hierarchical_equals_node(void**) {
   }
 }
 
+// Rank 0 takes the maximum where the others sum: all depend on it, so nobody may end, and somebody finds out; also of two ranks one call
+// later, after a broadcast whose root both believe to be.
+Work different_calls(const coll::Algorithm& algorithm, bool roots_before, std::atomic<int>& disputes) {
+  return [&algorithm, roots_before, &disputes](World& world, engine::Route& route) -> std::string {
+    const int rank = route.rank;
+    node::Board& board = board_of(world, rank);
+    board.disputes = true;
+    std::vector<float> send(3000, 1.0f), recv(3000);
+    node::Call call;
+    call.dtype = SMDDP_FLOAT32;
+    call.count = send.size();
+    call.sendbuf = send.data();
+    call.recvbuf = recv.data();
+    std::vector<std::unique_ptr<coll::Schedule>> schedules;
+    std::vector<std::unique_ptr<engine::Execution>> executions;
+    const auto begin = [&](const coll::Algorithm& one, int root) {
+      call.root = root;
+      call.collective = one.collective;
+      schedules.push_back(std::make_unique<coll::Schedule>(one.schedule({world.shape, rank, root})));
+      executions.push_back(std::make_unique<engine::Execution>(*schedules.back(), call, route, 1024));
+    };
+    if (roots_before) {
+      begin(*coll::find_algorithm(Collective::kBroadcast, "one_hop"), rank);
+      if (!finish(*executions.back(), world, route).empty()) return "a root waits for others";
+    }
+    call.op = rank == 0 && !roots_before ? SMDDP_MAX : SMDDP_SUM;
+    begin(algorithm, 0);
+    engine::Execution& execution = *executions.back();
+    bool told = false;
+    int64_t limit = deadline_after_ms(20000);
+    for (bool later = false; now_ns() < limit;) {
+      Status status;
+      const node::Step step = execution.advance(board, status);
+      if (step == node::Step::kDone) return format("rank %d of %s ended '%s'", rank, coll::describe(world.shape).c_str(), algorithm.name);
+      if (step == node::Step::kFailed) return status.text;
+      if (!told && (execution.disputed() || board.disputed())) {
+        told = true;
+        ++disputes;
+      }
+      if (!later && disputes.load() > 0) {
+        later = true;
+        limit = deadline_after_ms(20);
+      }
+      if (!route.wire.transport().progress()) sched_yield();
+    }
+    for (auto& one : executions) {
+      while (!one->drain()) route.wire.transport().progress();
+    }
+    return "";
+  };
+}
+
+void different_calls_never_end(void**) {
+  for (const coll::Algorithm& algorithm : coll::algorithms()) {
+    if (algorithm.collective != Collective::kAllreduce) continue;
+    for (const std::vector<int>& labels : {std::vector<int>{0, 1}, {0, 1, 2}, {0, 0, 1, 1}, {0, 0, 0, 1}}) {
+      const coll::Shape shape = coll::Shape::of_labels(labels);
+      if (algorithm.fits && !algorithm.fits(shape)) continue;
+      for (const bool roots_before : {false, true}) {
+        if (roots_before && labels.size() != 2) continue;
+        std::atomic<int> disputes{0};
+        const std::string problem = run_world(labels, {}, different_calls(algorithm, roots_before, disputes));
+        if (!problem.empty()) fail_msg("%s", problem.c_str());
+        if (disputes.load() == 0) fail_msg("%s of %s: nobody found out", algorithm.name, coll::describe(shape).c_str());
+      }
+    }
+  }
+}
+
 void every_algorithm_on_a_faulty_network(void**) {
   std::mt19937_64 random(g_seed);
   std::printf("seed %llu\n", static_cast<unsigned long long>(g_seed));
@@ -224,7 +294,7 @@ void every_algorithm_on_a_faulty_network(void**) {
 int main(int argc, char** argv) {
   if (argc > 1) g_seed = std::strtoull(argv[1], nullptr, 0);
   if (argc > 2) g_rounds = std::atoi(argv[2]);
-  const CMUnitTest tests[] = {cmocka_unit_test(hierarchical_equals_node), cmocka_unit_test(each_algorithm),
+  const CMUnitTest tests[] = {cmocka_unit_test(hierarchical_equals_node), cmocka_unit_test(each_algorithm), cmocka_unit_test(different_calls_never_end),
                               cmocka_unit_test(every_algorithm_on_a_faulty_network)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
