@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/parameters.hpp"
 #include "reduce/reduce.hpp"
 #include "transport/measure.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr uint64_t kFirstId = uint64_t{0xffff} << 48;  // of the last number that a communicator can have
 constexpr int64_t kPatienceMs = 3000;
+constexpr double kLeastShare = 0.6;  // of a processor; two threads on one would get a half
 
 // Bytes that a reduction reads in a microsecond: the best of some small ones.
 double added_per_us() {
@@ -53,17 +55,19 @@ Calibration calibrate(const bootstrap::Meeting& meeting, int rank, const std::ve
   std::string own;
   if (rank == 0 || rank == partner) {
     transport::LinkFigures link;
-    const bool measured = transport::measure_link(transport, rank == 0 ? partner : 0, rank == 0, kFirstId,
+    const bool answered = transport::measure_link(transport, rank == 0 ? partner : 0, rank == 0, kFirstId,
                                                   std::min(deadline, deadline_after_ms(kPatienceMs)), link);
     coll::Network network;
     network.latency_us = link.latency_us;
     network.overhead_us = link.overhead_us;
     network.bytes_per_us = link.bytes_per_us;
     if (rank == 0) network.added_per_us = added_per_us();
+    const bool measured = answered && link.share >= kLeastShare;
     if (rank == 0 && measured) own = coll::text_of(coll::limited(network));
+    if (rank == 0 && !measured) log(Level::kInfo, 0, "the network was not measured: rank %d %s", partner, answered ? "or rank 0 had too little of a processor" : "did not answer in time");
   }
   const std::vector<std::string> all = bootstrap::gather_texts(meeting, rank, own, deadline);
-  if (all[0].empty()) return {{}, format("assumed, as rank 0 and rank %d did not measure in time", partner)};
+  if (all[0].empty()) return {{}, format("assumed, as rank 0 and rank %d could not measure undisturbed", partner)};
   return {coll::parse_network(all[0]), format("measured between rank 0 and rank %d", partner)};
 }
 

@@ -5,6 +5,7 @@
 #include "base/clock.hpp"
 
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -16,23 +17,35 @@ namespace {
 
 constexpr uint32_t kMostMessages = 16;
 constexpr size_t kMostBytes = size_t{2} << 20;
-constexpr int64_t kPingNs = 6000000, kBurstNs = 4000000, kStreamNs = 18000000;
-constexpr int kFewest = 4;  // of what is measured in that time, however long it takes on a busy machine
+constexpr int64_t kPingNs = 6000000, kBurstNs = 4000000, kStreamNs = 18000000, kMostNs = 60000000;
+constexpr int kFewest = 4;  // of what is measured in that time, where it takes longer
 
 struct Command {
   uint32_t messages = 0;  // to exchange; 0: echo this
   uint32_t bytes = 0;     // of each
-  uint32_t end = 0;
+  uint32_t end = 0;       // echo this with your share of a processor, in thousandths
 };
+
+int64_t cpu_ns() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * 1000000000 + time.tv_nsec;
+}
 
 class Session {
  public:
   Session(Transport& transport, int peer, uint64_t id, int64_t deadline)
       : transport_(transport), peer_(peer), id_(id), deadline_(deadline), out_(kMostBytes), in_(kMostBytes) {}
 
+  // From now on this thread's share of a processor counts.
+  void begin() {
+    begin_ns_ = now_ns();
+    begin_cpu_ns_ = cpu_ns();
+  }
+  double share() const { return static_cast<double>(cpu_ns() - begin_cpu_ns_) / static_cast<double>(std::max<int64_t>(1, now_ns() - begin_ns_)); }
+
   // A command there and back; µs, negative after a failure.
-  double ping() {
-    Command command;
+  double ping(const Command& command = {}) {
     const int64_t start = now_ns();
     if (!receive(id_, &answer_, sizeof(answer_)) || !give(command) || !wait()) return -1;
     return us_since(start);
@@ -43,14 +56,24 @@ class Session {
     return give({messages, static_cast<uint32_t>(bytes)}) && swap(messages, bytes) && wait() ? us_since(start) : -1;
   }
 
-  bool end() { return give({0, 0, 1}) && wait(); }
+  // The lower of both shares; negative after a failure.
+  double end() {
+    const double own = share();
+    return ping({0, 0, 1}) < 0 ? -1 : std::min(own, answer_.end * 1e-3);
+  }
 
   // Obeys one command; false: that was the last one, or it failed.
   bool obey() {
     const uint64_t id = id_++;
     if (!receive(id, &answer_, sizeof(answer_)) || !wait()) return false;
     const Command command = answer_;
-    if (command.end || command.messages > kMostMessages || size_t{command.bytes} * command.messages > kMostBytes) return false;
+    if (!begin_ns_) begin();
+    if (command.end) {
+      answer_.end = static_cast<uint32_t>(1000 * share());
+      (void)(send(id, &answer_, sizeof(answer_)) && wait());
+      return false;
+    }
+    if (command.messages > kMostMessages || size_t{command.bytes} * command.messages > kMostBytes) return false;
     if (command.messages == 0) return send(id, &answer_, sizeof(answer_)) && wait();
     return swap(command.messages, command.bytes) && wait();
   }
@@ -93,7 +116,7 @@ class Session {
 
   template <class Call>
   bool take(Call call) {
-    for (int64_t moved = now_ns(); !failed_; turn(moved)) {
+    for (uint32_t idle = 0; !failed_; turn(idle)) {
       if (!call(events_[used_])) continue;
       ++used_;
       return true;
@@ -102,18 +125,19 @@ class Session {
   }
 
   bool wait() {
-    for (int64_t moved = now_ns(); !failed_ && !all_done(); turn(moved)) {}
+    for (uint32_t idle = 0; !failed_ && !all_done(); turn(idle)) {}
     for (size_t i = 0; i < used_ && !failed_; ++i) failed_ = events_[i].result != Result::kOk;
     if (!failed_) used_ = 0;
     return !failed_;
   }
 
-  // Whoever yields on a busy machine is gone for milliseconds: only where an answer takes much longer than it should.
-  void turn(int64_t& moved) {
-    const int64_t now = now_ns();
-    if (transport_.progress()) moved = now;
-    else if (now > deadline_) failed_ = true;
-    else if (now - moved > 200000) sched_yield();
+  void turn(uint32_t& idle) {
+    if (transport_.progress()) {
+      idle = 0;
+      return;
+    }
+    if (now_ns() > deadline_) failed_ = true;
+    if (++idle > 8) sched_yield();  // the two may share a core
   }
 
   bool all_done() const {
@@ -128,43 +152,53 @@ class Session {
   Command command_, answer_;
   std::array<Event, 2 * kMostMessages + 2> events_;
   size_t used_ = 0;
+  int64_t begin_ns_ = 0, begin_cpu_ns_ = 0;
   bool failed_ = false;
 };
 
-// Least time of a call that gives µs, negative if one failed.
+// Least time of a call that gives µs, negative if one failed; called for so long, and at least some times.
 template <class Call>
-double least(int most, int64_t ns, Call call) {
+double least(int64_t ns, int64_t last, Call call) {
   const int64_t limit = now_ns() + ns;
   double best = call();
-  for (int i = 1; i < most && best > 0 && (i < kFewest || now_ns() < limit); ++i) {
+  for (int i = 1; best > 0 && now_ns() < (i < kFewest ? last : limit); ++i) {
     const double us = call();
     best = us < 0 ? us : std::min(best, us);
   }
   return best;
 }
 
-bool lead(Session& session, LinkFigures& figures) {
-  if (session.ping() < 0) return false;  // opens the connection
-  const double ping_us = least(40, kPingNs, [&] { return session.ping(); });
-  const double burst_us = least(16, kBurstNs, [&] { return session.exchange(kMostMessages, 8); });
-  if (ping_us < 0 || burst_us < 0 || session.exchange(1, kMostBytes / 64) < 0) return false;  // providers set up much for a first large message
-  // Larger and larger as far as the time goes, the last size several times.
-  const int64_t limit = now_ns() + kStreamNs;
-  const double first_us = least(4, kStreamNs / 8, [&] { return session.exchange(1, kMostBytes / 64); });
-  if (first_us < 0) return false;
+// Negative where it failed.
+double stream_rate(Session& session, int64_t last) {
+  // Providers set up much for a first large message.
+  if (session.exchange(1, kMostBytes / 64) < 0) return -1;
+  const int64_t limit = std::min(last, now_ns() + kStreamNs);
+  const double first_us = least(kStreamNs / 8, last, [&] { return session.exchange(1, kMostBytes / 64); });
   double rate = static_cast<double>(kMostBytes / 64) / first_us;
+  // Larger and larger as far as the time goes, the last size several times.
   for (const size_t bytes : {kMostBytes / 16, kMostBytes / 4, kMostBytes, kMostBytes, kMostBytes}) {
-    if (now_ns() + static_cast<int64_t>(1e3 * static_cast<double>(bytes) / rate) > limit) break;
+    if (rate < 0 || now_ns() + static_cast<int64_t>(1e3 * static_cast<double>(bytes) / rate) > limit) break;
     const uint32_t messages = bytes < kMostBytes ? 1 : 4;
     const double us = session.exchange(messages, bytes / messages);
-    if (us < 0) return false;
-    rate = std::max(rate, static_cast<double>(bytes) / us);
+    rate = us < 0 ? -1 : std::max(rate, static_cast<double>(bytes) / us);
   }
+  return rate;
+}
+
+bool lead(Session& session, LinkFigures& figures) {
+  if (session.ping() < 0) return false;  // opens the connection
+  session.begin();
+  const int64_t last = now_ns() + kMostNs;
+  const double ping_us = least(kPingNs, last, [&] { return session.ping(); });
+  const double burst_us = ping_us < 0 ? -1 : least(kBurstNs, last, [&] { return session.exchange(kMostMessages, 8); });
+  const double rate = burst_us < 0 ? -1 : stream_rate(session, last);
+  if (rate < 0) return false;
   // One way takes the latency and what the message costs, so that more than most of it would be noise.
   figures.overhead_us = std::clamp((burst_us - ping_us) / kMostMessages, 0.0, 0.75 * ping_us / 2);
   figures.latency_us = ping_us / 2 - figures.overhead_us;
   figures.bytes_per_us = rate;
-  return session.end();
+  figures.share = session.end();
+  return figures.share >= 0;
 }
 
 }  // namespace

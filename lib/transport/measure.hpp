@@ -12,6 +12,7 @@ struct LinkFigures {
   double latency_us = 0;    // from send to receive, a short message, without
   double overhead_us = 0;   // what each message costs the two processors
   double bytes_per_us = 0;  // each direction, both at the same time
+  double share = 0;         // of a processor, that the busier of the two machines gave; far below 1 the rest is of no use
 };
 
 // Both ranks call it, one of them with `leads`. Takes about 30 ms from when both are there, more on a busy machine. False: the other one did not come or went
