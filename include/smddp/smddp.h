@@ -157,7 +157,9 @@ typedef struct smddp_call_options {
   int priority;             /* larger goes first; a hint, today without effect */
   smddp_dtype_t wire_dtype; /* reserved: SMDDP_DTYPE_NONE */
   double scale;             /* reserved: factor of SMDDP_PREMUL_SUM */
-  const char *algorithm;    /* reserved: NULL, the library chooses */
+  const char *algorithm;    /* of a collective, such as "ring", the same on all ranks; NULL: SMDDP_ALGORITHM, else the library chooses. Has no
+                               effect where all ranks are on one node. Errors: INVALID_ARGUMENT for a name that the collective does not have,
+                               or that is not for this communicator's nodes; the sentence lists those that there are */
 } smddp_call_options_t;
 
 /* What smddp_recv received. */
@@ -176,7 +178,9 @@ typedef enum smddp_info_kind {
   SMDDP_INFO_BUILD = 0,      /* version, compiler, SIMD targets, features */
   SMDDP_INFO_TOPOLOGY = 1,   /* NUMA nodes, cores, GPUs, NICs, allowed CPUs */
   SMDDP_INFO_PARAMETERS = 2, /* each SMDDP_* environment variable: value, default, range, meaning */
-  SMDDP_INFO_LAUNCHER = 3    /* rank, size and address as smddp_init(NULL, …) would take them, and from which variables */
+  SMDDP_INFO_LAUNCHER = 3,   /* rank, size and address as smddp_init(NULL, …) would take them, and from which variables */
+  SMDDP_INFO_PROVIDERS = 4,  /* libfabric's providers here, measured, and which one a job would take; loads libfabric */
+  SMDDP_INFO_JOB = 5         /* the job of smddp_comm_world: nodes, provider, figures of the network and the algorithms that follow */
 } smddp_info_kind_t;
 
 typedef enum smddp_info_format { SMDDP_FORMAT_TEXT = 0, SMDDP_FORMAT_JSON = 1 } smddp_info_format_t;
@@ -220,9 +224,9 @@ SMDDP_EXPORT smddp_status_t smddp_dtype_size(smddp_dtype_t dtype, size_t *size);
 SMDDP_EXPORT const char *smddp_dtype_name(smddp_dtype_t dtype);
 SMDDP_EXPORT const char *smddp_op_name(smddp_op_t op);
 
-/* Describes the build, the machine or the parameters; needs no job. buffer: out, capacity bytes, nullable if capacity is 0; receives as
+/* Describes the build, the machine, the parameters or the job; only the last needs one. buffer: out, capacity bytes, nullable if capacity is 0; receives as
  * much as fits and a terminating zero. length: out, nullable, characters of the whole text without the zero. Any thread. Errors:
- * INVALID_ARGUMENT, SYSTEM if the topology cannot be read. smddp_info(3) */
+ * INVALID_ARGUMENT, SYSTEM if the topology cannot be read, INVALID_USAGE if there is no job to describe. smddp_info(3) */
 SMDDP_EXPORT smddp_status_t smddp_info(smddp_info_kind_t kind, smddp_info_format_t format, char *buffer, size_t capacity,
                                        size_t *length);
 
@@ -293,9 +297,11 @@ SMDDP_EXPORT smddp_status_t smddp_comm_set_timeout(smddp_comm_t comm, int64_t ti
 SMDDP_EXPORT smddp_status_t smddp_comm_set_name(smddp_comm_t comm, const char *name);
 SMDDP_EXPORT smddp_status_t smddp_comm_get_name(smddp_comm_t comm, const char **name);
 
-/* A counter of this rank's context: "fast_path", "engine_operations", "eager", "two_copy", "zero_copy", "bytes", "sleeps", "yields",
- * "doorbell_rings", "progress_wakeups". name: of the counter. value: out. Any thread. Errors: INVALID_ARGUMENT for an unknown
- * name, which the sentence lists. smddp_comm_counter(3) */
+/* A counter of this rank. Of comm alone: "fast_path", "eager", "two_copy", "zero_copy", "bytes"; "wire_messages_sent",
+ * "wire_messages_received", "wire_bytes_sent", "wire_bytes_received"; and "COLLECTIVE:ALGORITHM", such as "allreduce:ring", collectives that
+ * ran between nodes by it. Of its whole context: "engine_operations", "sleeps", "yields", "doorbell_rings", "progress_wakeups",
+ * "wire_sleeps", "wire_naps", "wire_eager", "wire_rendezvous", "wire_puts", "wire_packets". name: of the counter. value: out. Any
+ * thread. Errors: INVALID_ARGUMENT for an unknown name; the sentence lists them. smddp_comm_counter(3) */
 SMDDP_EXPORT smddp_status_t smddp_comm_counter(smddp_comm_t comm, const char *name, uint64_t *value);
 
 /* Which transport joins this rank and rank peer: "self", "shared memory" or a provider. transport: out, static. smddp_comm_transport(3) */

@@ -60,10 +60,18 @@ core::CallSettings checked(const smddp_call_options_t* options, const char* func
     invalid(format("%s: options->struct_size %zu is not sizeof(smddp_call_options_t), %zu", function, options->struct_size, sizeof(smddp_call_options_t)));
   }
   settings.timeout_ms = checked_timeout(options->timeout_ms, function);
-  const char* reserved = options->stream ? "stream" : options->wire_dtype != SMDDP_DTYPE_NONE ? "wire_dtype" : options->scale != 0 ? "scale"
-                         : options->algorithm ? "algorithm" : nullptr;
+  const char* reserved = options->stream ? "stream" : options->wire_dtype != SMDDP_DTYPE_NONE ? "wire_dtype" : options->scale != 0 ? "scale" : nullptr;
   if (reserved) throw Error(SMDDP_ERR_UNSUPPORTED, format("%s: options->%s is reserved and not supported yet", function, reserved));
   return settings;
+}
+
+uint8_t checked_algorithm(const smddp_comm& comm, const smddp_call_options_t* options, const char* function, Collective collective) {
+  if (!options || !options->algorithm) return 0;
+  try {
+    return static_cast<uint8_t>(&coll::algorithm_named(collective, options->algorithm, comm.shape) - coll::algorithms().data() + 1);
+  } catch (const Error& error) {
+    throw Error(error.code(), format("%s: options->algorithm: %s", function, error.what()));
+  }
 }
 
 void check_call(const smddp_comm& comm, const char* function, node::Call& call, bool has_op) {

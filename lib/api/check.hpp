@@ -23,6 +23,9 @@ smddp_request& checked(smddp_request_t request, const char* function);
 
 core::CallSettings checked(const smddp_call_options_t* options, const char* function);
 
+// What options->algorithm names, as node::Call has it.
+uint8_t checked_algorithm(const smddp_comm& comm, const smddp_call_options_t* options, const char* function, Collective collective);
+
 int64_t checked_timeout(int64_t timeout_ms, const char* function);
 int checked_thread_mode(int mode, const char* function);
 

@@ -28,6 +28,7 @@ smddp_status_t collective(const char* function, node::Call call, bool has_op, sm
   return guard([&]() -> Status {
     smddp_comm& comm = checked(handle, function);
     const core::CallSettings settings = checked(options, function);
+    call.algorithm = checked_algorithm(comm, options, function, call.collective);
     check_call(comm, function, call, has_op);
     if (comm.size() > 1) return core::run(comm, function, call, settings);
     if (comm.board->failed()) return comm.board->failure(nullptr);
@@ -43,6 +44,7 @@ smddp_status_t collective_async(const char* function, node::Call call, bool has_
     *request = nullptr;
     smddp_comm& comm = checked(handle, function);
     const core::CallSettings settings = checked(options, function);
+    call.algorithm = checked_algorithm(comm, options, function, call.collective);
     check_call(comm, function, call, has_op);
     *request = core::start(comm, function, call, settings);
   });

@@ -166,10 +166,10 @@ smddp_status_t smddp_comm_get_name(smddp_comm_t comm, const char** name) {
 
 smddp_status_t smddp_comm_counter(smddp_comm_t comm, const char* name, uint64_t* value) {
   return guard([&] {
-    const smddp_comm& c = checked(comm, "smddp_comm_counter");
+    smddp_comm& c = checked(comm, "smddp_comm_counter");
     if (!name) throw Error(SMDDP_ERR_INVALID_ARGUMENT, "smddp_comm_counter: name is NULL");
     uint64_t& out = output(value, "value", "smddp_comm_counter");
-    out = c.context->counter(name);
+    out = core::counter(c, name);
   });
 }
 

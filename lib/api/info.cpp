@@ -18,8 +18,10 @@ std::string described(smddp_info_kind_t kind, smddp_info_format_t format) {
     case SMDDP_INFO_TOPOLOGY: return topology::describe(format);
     case SMDDP_INFO_PARAMETERS: return text ? parameters_text(parameters_json()) : rendered(parameters_json());
     case SMDDP_INFO_LAUNCHER: return text ? launcher_text(launcher_json()) : rendered(launcher_json());
+    case SMDDP_INFO_PROVIDERS: return text ? providers_text(providers_json()) : rendered(providers_json());
+    case SMDDP_INFO_JOB: return text ? job_text(job_json()) : rendered(job_json());
   }
-  throw Error(SMDDP_ERR_INVALID_ARGUMENT, smddp::format("smddp_info: kind %d is none of 0 to 3", static_cast<int>(kind)));
+  throw Error(SMDDP_ERR_INVALID_ARGUMENT, smddp::format("smddp_info: kind %d is none of 0 to 5", static_cast<int>(kind)));
 }
 
 }  // namespace

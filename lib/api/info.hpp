@@ -20,6 +20,12 @@ std::string parameters_text(const Json& parameters);
 Json launcher_json();
 std::string launcher_text(const Json& launcher);
 
+Json providers_json();
+std::string providers_text(const Json& providers);
+
+Json job_json();  // throws INVALID_USAGE where no job runs
+std::string job_text(const Json& job);
+
 // "label  value" with the values in one column, wrapped at 100 characters; the value's further lines are indented to that column.
 std::string field(const std::string& label, const std::string& value);
 

@@ -64,7 +64,7 @@ Json build_json() {
           {"libc", libc()},
           {"simd", reduce::simd_description()},
           {"hwloc_api", topology::hwloc_api_version()},
-          {"features", {{"shared_memory", true}, {"network", false}, {"cuda", false}}},
+          {"features", {{"shared_memory", true}, {"network", true}, {"cuda", false}}},
           {"dtypes", dtypes()},
           {"ops", ops()}};
 }

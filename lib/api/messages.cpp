@@ -5,6 +5,14 @@
 namespace smddp::api {
 namespace {
 
+core::CallSettings checked_options(const smddp_call_options_t* options, const char* function) {
+  const core::CallSettings settings = checked(options, function);
+  if (options && options->algorithm) {
+    throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("%s: options->algorithm is '%s', but messages have no algorithms", function, options->algorithm));
+  }
+  return settings;
+}
+
 size_t checked_bytes(size_t count, smddp_dtype_t dtype, const void* buffer, const smddp_comm& comm, const char* function) {
   node::Call call;
   call.collective = Collective::kBroadcast;
@@ -30,7 +38,7 @@ void check_tag(int tag, bool any, const char* function) {
 engine::Request* begin_send(const char* function, const void* buf, size_t count, smddp_dtype_t dtype, int dest, int tag, smddp_comm_t handle,
                             const smddp_call_options_t* options, bool background) {
   smddp_comm& comm = checked(handle, function);
-  const core::CallSettings settings = checked(options, function);
+  const core::CallSettings settings = checked_options(options, function);
   check_peer(dest, false, "dest", comm, function);
   check_tag(tag, false, function);
   const size_t bytes = checked_bytes(count, dtype, buf, comm, function);
@@ -40,7 +48,7 @@ engine::Request* begin_send(const char* function, const void* buf, size_t count,
 engine::Request* begin_recv(const char* function, void* buf, size_t count, smddp_dtype_t dtype, int source, int tag, smddp_comm_t handle,
                             const smddp_call_options_t* options, bool background) {
   smddp_comm& comm = checked(handle, function);
-  const core::CallSettings settings = checked(options, function);
+  const core::CallSettings settings = checked_options(options, function);
   check_peer(source, true, "source", comm, function);
   check_tag(tag, true, function);
   node::Receive receive;

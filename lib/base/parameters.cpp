@@ -48,7 +48,13 @@ constexpr Parameter kTable[parameter::kEnd] = {
     {"SMDDP_PROGRESS_THREAD", Unit::kChoice, "on", 0, 0, "on|off", false,
      "Whether a thread of the library moves asynchronous operations while the program computes."},
     {"SMDDP_OFI_PROVIDER", Unit::kText, "", 0, 0, "", true,
-     "libfabric provider between nodes, as fi_info(1) names it. Empty: chosen by capability and measurement."},
+     "libfabric provider between nodes, as fi_info(1) names it. Empty: the best by capability, of equals the first in libfabric's order."},
+    {"SMDDP_ALGORITHM", Unit::kText, "", 0, 0, "", true,
+     "Algorithms between nodes, as allreduce:ring,broadcast:binomial; a name alone is for every collective that has it. Where one does not fit "
+     "a communicator, and where all its ranks are on one node, it has no effect. Empty: the cheapest by the figures of the network."},
+    {"SMDDP_CALIBRATION", Unit::kText, "on", 0, 0, "", true,
+     "Figures of the network, by which algorithms are chosen. on: measured at the start of a job of several nodes, which takes some 30 ms; off: "
+     "assumed; or the figures, such as latency_us=20,bytes_per_us=1000, as smddp(7) lists them, those not given being assumed."},
 };
 
 const char* value_of(const Parameter& parameter) {

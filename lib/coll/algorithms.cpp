@@ -1,5 +1,6 @@
 #include "coll/algorithms.hpp"
 
+#include "base/error.hpp"
 #include "coll/allgather/allgather.hpp"
 #include "coll/allreduce/allreduce.hpp"
 #include "coll/alltoall/alltoall.hpp"
@@ -67,6 +68,19 @@ std::string algorithm_names(Collective collective) {
     if (algorithm.collective == collective) names += (names.empty() ? "" : ", ") + std::string(algorithm.name);
   }
   return names;
+}
+
+std::string no_algorithm(Collective collective, const std::string& name) {
+  return format("%s has no algorithm '%s'; it has %s", collective_name(collective), name.c_str(), algorithm_names(collective).c_str());
+}
+
+const Algorithm& algorithm_named(Collective collective, const std::string& name, const Shape& shape) {
+  const Algorithm* algorithm = find_algorithm(collective, name);
+  if (!algorithm) throw Error(SMDDP_ERR_INVALID_ARGUMENT, no_algorithm(collective, name));
+  if (algorithm->fits && shape.node_count() > 1 && !algorithm->fits(shape)) {
+    throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("%s by %s is not for %s", collective_name(collective), name.c_str(), describe(shape).c_str()));
+  }
+  return *algorithm;
 }
 
 }  // namespace smddp::coll

@@ -28,4 +28,11 @@ const Algorithm* find_algorithm(Collective collective, const std::string& name);
 // "sharded, hierarchical, …"
 std::string algorithm_names(Collective collective);
 
+// "allreduce has no algorithm 'rung'; it has sharded, hierarchical, …"
+std::string no_algorithm(Collective collective, const std::string& name);
+
+// By its name. Throws INVALID_ARGUMENT, naming the algorithms, if there is none, or if it is not for the shape; on one node, where none
+// of them runs, all are for it.
+const Algorithm& algorithm_named(Collective collective, const std::string& name, const Shape& shape);
+
 }  // namespace smddp::coll

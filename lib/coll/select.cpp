@@ -75,17 +75,6 @@ Choice choose(Collective collective, size_t bytes, bool half, const Shape& shape
   return candidates(collective, bytes, half, shape, network).at(0);
 }
 
-Choice choose_named(Collective collective, const std::string& name, size_t bytes, const Shape& shape, const Network& network) {
-  const Algorithm* algorithm = find_algorithm(collective, name);
-  if (!algorithm) {
-    throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("%s has no algorithm '%s'; it has %s", collective_name(collective), name.c_str(), algorithm_names(collective).c_str()));
-  }
-  if (algorithm->fits && !algorithm->fits(shape)) {
-    throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("%s by %s is not for %s", collective_name(collective), name.c_str(), describe(shape).c_str()));
-  }
-  return Model(*algorithm, shape, network).best(*algorithm, bytes);
-}
-
 std::string explain(Collective collective, size_t bytes, bool half, const Shape& shape, const Network& network) {
   const std::string call = format("%s of %zu bytes, ", collective_name(collective), bytes) + describe(shape) + ": ";
   if (shape.node_count() == 1) return call + "by the node group, all ranks being on one node";
@@ -93,20 +82,22 @@ std::string explain(Collective collective, size_t bytes, bool half, const Shape&
   return call + text_of(all[0]) + (all.size() > 1 ? "; next " + text_of(all[1]) : "");
 }
 
-void Selection::fix(Collective collective, const std::string& name) {
-  choose_named(collective, name, 0, shape_, network_);
-  fixed_[static_cast<size_t>(collective)] = name;
-  for (const size_t half : {size_t{0}, size_t{1}}) rows_[2 * static_cast<size_t>(collective) + half] = {};
+Choice Selection::make(Collective collective, size_t bytes, bool half, const Algorithm* named) const {
+  const Algorithm* wanted = named ? named : overrides_[static_cast<size_t>(collective)];
+  const bool obeyed = wanted && (!wanted->fits || wanted->fits(shape_));
+  return obeyed ? Model(*wanted, shape_, network_).best(*wanted, bytes) : choose(collective, bytes, half, shape_, network_);
 }
 
-const Choice& Selection::of(Collective collective, size_t bytes, bool half) {
+const Choice& Selection::of(Collective collective, size_t bytes, bool half, const Algorithm* named) {
   const auto size = static_cast<size_t>(std::bit_width(bytes));
-  std::optional<Choice>& row = rows_[2 * static_cast<size_t>(collective) + half][size];
-  if (!row) {
-    const std::string& name = fixed_[static_cast<size_t>(collective)];
-    const size_t most = size ? (size_t{1} << (size - 1)) + ((size_t{1} << (size - 1)) - 1) : 0;
-    row = name.empty() ? choose(collective, most, half, shape_, network_) : choose_named(collective, name, most, shape_, network_);
+  const size_t most = size ? (size_t{1} << (size - 1)) + ((size_t{1} << (size - 1)) - 1) : 0;
+  if (named) {
+    const auto [row, added] = named_.try_emplace({named, size});
+    if (added) row->second = make(collective, most, half, named);
+    return row->second;
   }
+  std::optional<Choice>& row = rows_[2 * static_cast<size_t>(collective) + half][size];
+  if (!row) row = make(collective, most, half, nullptr);
   return *row;
 }
 

@@ -2,22 +2,14 @@
 // of a communicator share: the call, the shape, and a network measured by one rank and given to all.
 #pragma once
 
-#include "coll/algorithms.hpp"
+#include "coll/network.hpp"
+#include "coll/overrides.hpp"
 
 #include <array>
+#include <map>
 #include <optional>
 
 namespace smddp::coll {
-
-// LogGP-like: what one message, one byte and one step cost. Microseconds, bytes in a microsecond.
-struct Network {
-  double latency_us = 20;         // from send to receive, a short message
-  double overhead_us = 0.7;       // to post one
-  double bytes_per_us = 1000;     // a node's link, each direction
-  double added_per_us = 5000;     // inputs of reductions
-  double node_latency_us = 1;     // a node step
-  double node_bytes_per_us = 5000;  // that a node step moves for a rank
-};
 
 struct Choice {
   const Algorithm* algorithm = nullptr;  // NULL: one node, whose node group does it all
@@ -28,29 +20,27 @@ struct Choice {
 // bytes: of count elements of the call. half: a 16-bit floating type is reduced; then algorithms that round often are left out.
 Choice choose(Collective collective, size_t bytes, bool half, const Shape& shape, const Network& network);
 
-// The same for an algorithm by its name. Throws INVALID_ARGUMENT, naming the algorithms, if there is none or it does not fit the shape.
-Choice choose_named(Collective collective, const std::string& name, size_t bytes, const Shape& shape, const Network& network);
-
 // One line: what was chosen, what it is expected to take, and what would have been next.
 std::string explain(Collective collective, size_t bytes, bool half, const Shape& shape, const Network& network);
 
 // The choices of a communicator, a row for each power of two of bytes, filled in as they are asked for. One thread at a time.
 class Selection {
  public:
-  Selection(Shape shape, const Network& network) : shape_(std::move(shape)), network_(network) {}
+  Selection(Shape shape, const Network& network, const Overrides& overrides = {}) : shape_(std::move(shape)), network_(network), overrides_(overrides) {}
 
-  // From now on this algorithm for this collective. Throws as choose_named.
-  void fix(Collective collective, const std::string& name);
-
-  const Choice& of(Collective collective, size_t bytes, bool half);
+  // named: the algorithm that the call wants, which fits the shape; NULL: that of the overrides, where it fits, else the cheapest.
+  const Choice& of(Collective collective, size_t bytes, bool half, const Algorithm* named = nullptr);
 
  private:
-  static constexpr size_t kCollectives = 10, kSizes = 65;
+  static constexpr size_t kSizes = 65;
+
+  Choice make(Collective collective, size_t bytes, bool half, const Algorithm* named) const;
 
   Shape shape_;
   Network network_;
-  std::array<std::string, kCollectives> fixed_;
+  Overrides overrides_;
   std::array<std::array<std::optional<Choice>, kSizes>, 2 * kCollectives> rows_;
+  std::map<std::pair<const Algorithm*, size_t>, Choice> named_;
 };
 
 }  // namespace smddp::coll

@@ -63,7 +63,7 @@ smddp_comm* make_comm(const std::shared_ptr<Context>& context, Membership member
   }
   comm->shape = coll::Shape::of_labels(nodes);
   const bool one_node = comm->shape.node_count() == 1;
-  if (!one_node) comm->selection = std::make_unique<coll::Selection>(comm->shape, coll::Network{});
+  if (!one_node) comm->selection = std::make_unique<coll::Selection>(comm->shape, context->calibration().network, context->overrides());
   comm->board = std::make_unique<node::Board>(context->group(), context->windows(), context->tuning(), membership.board, std::move(local),
                                               local_rank);
   comm->board->name = name.substr(0, 63);
@@ -104,8 +104,10 @@ void choose_schedule(smddp_comm& comm, const node::Call& call, engine::Request& 
   if (comm.queue->route) {
     const bool collects = call.collective == Collective::kSplit || call.collective == Collective::kDup;
     const size_t element = std::max<size_t>(1, dtype_bytes(call.dtype));
-    const coll::Choice& choice = comm.selection->of(collects ? Collective::kAllgather : call.collective, call.count * element, is_half(call));
+    const coll::Algorithm* named = call.algorithm ? &coll::algorithms()[call.algorithm - 1u] : nullptr;
+    const coll::Choice& choice = comm.selection->of(collects ? Collective::kAllgather : call.collective, call.count * element, is_half(call), named);
     algorithm = choice.algorithm;
+    ++comm.uses[algorithm];
     root = call.root;
     request.segment_elements = choice.segment_bytes / element;
   }
@@ -370,6 +372,7 @@ void release_comm(smddp_comm* comm, bool finalized) {
   comm->index = -1;
   comm->schedules.clear();
   comm->selection.reset();
+  comm->uses.clear();
   comm->shape = {};
   comm->world_ranks.clear();
   comm->registrations.clear();

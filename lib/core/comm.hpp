@@ -36,6 +36,7 @@ struct smddp_comm {
   std::mutex mutex;  // of what follows
   std::unique_ptr<smddp::coll::Selection> selection;
   std::map<std::tuple<const smddp::coll::Algorithm*, smddp::Collective, int>, std::unique_ptr<smddp::coll::Schedule>> schedules;  // …, root
+  std::map<const smddp::coll::Algorithm*, uint64_t> uses;  // collectives that ran by it
   std::map<smddp_registration*, std::unique_ptr<smddp_registration>> registrations;
 
   int rank() const { return own_rank; }
@@ -57,6 +58,9 @@ void fail_from_afar(smddp_comm& comm, smddp_status_t code, const std::string& te
 
 // How messages reach a member: "self", "shared memory", or the network's name.
 const char* transport_name(const smddp_comm& comm, int peer);
+
+// A counter by its name, of the communicator or of this rank as a whole. Throws INVALID_ARGUMENT. Any thread.
+uint64_t counter(smddp_comm& comm, const std::string& name);
 
 // Why one of the members, on whichever node, will say nothing more; "" if all are there.
 std::string departed(const smddp_comm& comm);

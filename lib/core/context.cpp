@@ -91,7 +91,10 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
   const int64_t yield_us = parameter_number(parameter::kYield);
   const bool progress_thread = parameter_text(parameter::kProgress) == "on";
   const int64_t stream_bytes = parameter_number(parameter::kStream);
-  parameter_number(parameter::kHeap);  // a wrong value is this rank's error before it meets the others
+  context->overrides_ = coll::parse_overrides(parameter_text(parameter::kAlgorithm));
+  // A wrong value is this rank's error before it meets the others.
+  parameter_number(parameter::kHeap);
+  given_calibration();
 
   bootstrap::Placement placement = bootstrap::placement(options);
   context->rank_ = placement.rank;
@@ -164,6 +167,10 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
     const std::lock_guard<std::mutex> lock(all.mutex);
     all.live.push_back(context);
   }
+  if (context->engine_->wire()) {
+    log(Level::kInfo, context->rank_, "between nodes: %s; %s (%s)", context->engine_->wire()->transport().capabilities().name.c_str(),
+        coll::text_of(context->calibration_.network).c_str(), context->calibration_.origin.c_str());
+  }
   log(Level::kInfo, context->rank_, "%zu ranks on %zu nodes, %zu of %s, placed by %s, %s", members.size(), nodes.size(), local.size(), host,
       placement.origin.c_str(), policy.oversubscribed ? "more ranks than cores" : "a core for every rank");
   return context;
@@ -177,6 +184,7 @@ std::unique_ptr<engine::Wire> Context::open_wire(int64_t deadline) {
   std::unique_ptr<transport::Transport> transport = transport::ofi::make(options);
   const std::vector<std::string> addresses = bootstrap::gather_texts(meeting_, rank_, transport->address(), deadline);
   transport->connect(addresses, rank_);
+  calibration_ = calibrate(meeting_, rank_, nodes_, *transport, deadline);
   const auto remote = std::count(local_ranks_.begin(), local_ranks_.end(), -1);
   return std::make_unique<engine::Wire>(std::move(transport), size(), static_cast<int>(remote));
 }
@@ -238,34 +246,6 @@ std::string Context::unusable_reason() const {
              : format("rank %d has finalized", rank_);
 }
 
-uint64_t Context::counter(const std::string& name) {
-  node::Counters sum;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    sum.add(retired_counters_);
-    for (const smddp_comm* comm : comms_) sum.add(comm->board->counters);
-  }
-  const struct {
-    const char* name;
-    uint64_t value;
-  } all[] = {{"fast_path", sum.fast_path.load(std::memory_order_relaxed)},
-             {"engine_operations", engine_->counters().operations.load(std::memory_order_relaxed)},
-             {"eager", sum.eager.load(std::memory_order_relaxed)},
-             {"two_copy", sum.two_copy.load(std::memory_order_relaxed)},
-             {"zero_copy", sum.zero_copy.load(std::memory_order_relaxed)},
-             {"bytes", sum.bytes.load(std::memory_order_relaxed)},
-             {"sleeps", engine_->counters().sleeps.load(std::memory_order_relaxed)},
-             {"yields", engine_->counters().yields.load(std::memory_order_relaxed)},
-             {"doorbell_rings", group_->rings()},
-             {"progress_wakeups", engine_->counters().progress_wakeups.load(std::memory_order_relaxed)}};
-  std::string known;
-  for (const auto& counter : all) {
-    if (name == counter.name) return counter.value;
-    known += format("%s%s", known.empty() ? "" : ", ", counter.name);
-  }
-  throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("smddp_comm_counter: no counter '%s'; there are %s", name.c_str(), known.c_str()));
-}
-
 void Context::add(smddp_comm* comm) {
   const std::lock_guard<std::mutex> lock(mutex_);
   comms_.insert(comm);
@@ -276,7 +256,7 @@ void Context::add(smddp_comm* comm) {
 
 void Context::remove(smddp_comm* comm) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (comms_.erase(comm)) retired_counters_.add(comm->board->counters);
+  comms_.erase(comm);
 }
 
 void Context::reclaim_boards() {

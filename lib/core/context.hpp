@@ -2,7 +2,9 @@
 #pragma once
 
 #include "bootstrap/bootstrap.hpp"
+#include "coll/overrides.hpp"
 #include "control/monitor.hpp"
+#include "core/calibration.hpp"
 #include "engine/engine.hpp"
 #include "node/group.hpp"
 #include "node/window.hpp"
@@ -50,7 +52,11 @@ class Context : public std::enable_shared_from_this<Context> {
   // For requests, which may be waited for while the context ends: keeps the whole context.
   std::shared_ptr<engine::Engine> engine_pointer() { return {shared_from_this(), engine_.get()}; }
   uint64_t p2p_buffer_bytes() const { return p2p_buffer_bytes_; }
-  uint64_t counter(const std::string& name);  // throws INVALID_ARGUMENT
+
+  // What the choice of algorithms rests on, the same on all ranks.
+  const Calibration& calibration() const { return calibration_; }
+  const coll::Overrides& overrides() const { return overrides_; }
+  const bootstrap::Member& member(int rank) const { return meeting_.members[static_cast<size_t>(rank)]; }
 
   smddp_comm* world() const { return world_; }
   void set_world(smddp_comm* world) { world_ = world; }
@@ -88,7 +94,8 @@ class Context : public std::enable_shared_from_this<Context> {
   std::string address_;                   // where other nodes reach this rank; of a job of several nodes
   std::atomic<uint32_t> numbers_{0};
   node::Tuning tuning_;
-  node::Counters retired_counters_;  // of communicators that were freed
+  coll::Overrides overrides_{};
+  Calibration calibration_;
 
   std::unique_ptr<node::Group> group_;
   std::unique_ptr<node::WindowPool> windows_;

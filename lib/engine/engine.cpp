@@ -217,6 +217,11 @@ transport::Sleep Engine::arm() {
   return wire_->transport().arm();
 }
 
+transport::Counters Engine::wire_counters() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return wire_ ? wire_->transport().counters() : transport::Counters{};
+}
+
 void Engine::wake_progress() {
   if (!wants_thread_) return;
   const std::lock_guard<std::mutex> lock(park_mutex_);

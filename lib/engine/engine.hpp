@@ -26,6 +26,7 @@ class Engine {
   const WaitPolicy& policy() const { return policy_; }
   Wire* wire() { return wire_.get(); }
   EngineCounters& counters() { return counters_; }
+  transport::Counters wire_counters();  // zero without a wire
 
   // Takes a request over (one of its two holders) and gives it a first push. Never blocks for peers. background: nobody will wait at once.
   void submit(Queue& queue, Request& request, bool background);

@@ -162,6 +162,8 @@ bool Execution::check(uint32_t segment, size_t step_number, Status& status) {
   const transport::Event& event = progress(segment).events[step_number];
   const size_t expected = place(step.kind == StepKind::kSend ? step.inputs[0] : step.target, segment).bytes(element_);
   if (event.result == transport::Result::kOk && event.bytes == expected) {
+    if (step.kind == StepKind::kSend) route_.traffic.count_sent(event.bytes);
+    else route_.traffic.count_received(event.bytes);
     finish(segment, step_number);
     return true;
   }

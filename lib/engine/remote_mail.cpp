@@ -74,6 +74,7 @@ void RemoteMail::deliver(int rank, Incoming& incoming, uint64_t block) {
   entry.tag = incoming.letter.tag;
   if (block == node::kNoOffset) std::memcpy(entry.payload, incoming.letter.data, incoming.letter.bytes);
   mail_.arrive(rank, entry);
+  route_.traffic.count_received(incoming.letter.bytes);
   ++incoming.number;
   incoming.stage = Stage::kListening;
 }
@@ -143,6 +144,7 @@ bool RemoteMail::progress() {
       continue;
     }
     if (message.parcel) outgoing_bytes_ -= message.letter.bytes;
+    route_.traffic.count_sent(message.letter.bytes);
     it = outgoing_.erase(it);
     moved = true;
   }

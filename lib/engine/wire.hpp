@@ -58,6 +58,21 @@ class Wire {
   std::atomic<int> left_{0};
 };
 
+// What a communicator has moved over the wire. One writer at a time, any reader.
+struct Traffic {
+  std::atomic<uint64_t> sent{0}, received{0};              // messages
+  std::atomic<uint64_t> sent_bytes{0}, received_bytes{0};
+
+  void count_sent(uint64_t bytes) { add(sent, sent_bytes, bytes); }
+  void count_received(uint64_t bytes) { add(received, received_bytes, bytes); }
+
+ private:
+  static void add(std::atomic<uint64_t>& messages, std::atomic<uint64_t>& sum, uint64_t bytes) {
+    messages.store(messages.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    sum.store(sum.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+  }
+};
+
 // A communicator's use of the wire.
 struct Route {
   Wire& wire;
@@ -68,6 +83,7 @@ struct Route {
   uint32_t sequence = 0;          // of the last collective, from 1
   uint32_t history = 0;           // of all collectives so far, the same on all members: what every message of one carries
   control::OperationRing ring;    // the last of them
+  Traffic traffic = {};
 
   // What a message to or from a peer is called: the receiver's index 16 | sequence 20 | tag 12 | segment 16.
   uint64_t id(int receiver, uint32_t sequence, uint32_t tag, uint32_t segment) const {

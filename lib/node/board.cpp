@@ -30,6 +30,7 @@ const Call& user_call(const Call& call) { return call.whole ? *call.whole : call
 uint32_t signature(const Call& call) {
   uint64_t x = static_cast<uint64_t>(call.count) * 0x9e3779b97f4a7c15u;
   x ^= (packed_call(call) | static_cast<uint64_t>(static_cast<uint32_t>(call.root)) << 40) * 0xc2b2ae3d27d4eb4fu;
+  x ^= static_cast<uint64_t>(call.algorithm) * 0xd6e8feb86659fd93u;
   x ^= x >> 29;
   x *= 0x165667b19e3779f9u;
   return static_cast<uint32_t>(x >> 32) ^ call.history;
@@ -137,7 +138,7 @@ Step Board::enter(Operation& operation) {
   const Call& call = operation.call;
   CallRecord& own = record(sequence, rank_);
   own.count.store(user_call(call).count, std::memory_order_relaxed);
-  own.call.store(packed_call(user_call(call)), std::memory_order_relaxed);
+  own.call.store(packed_call(user_call(call)) | static_cast<uint64_t>(user_call(call).algorithm) << 40, std::memory_order_relaxed);
   own.root_and_sequence.store(static_cast<uint64_t>(static_cast<uint32_t>(user_call(call).root)) << 32 | sequence, std::memory_order_relaxed);
 
   Slot& entry = slot(sequence, rank_);

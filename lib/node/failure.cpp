@@ -2,6 +2,7 @@
 #include "node/board.hpp"
 
 #include "base/clock.hpp"
+#include "coll/algorithms.hpp"
 #include "node/shape.hpp"
 
 #include <sched.h>
@@ -18,6 +19,7 @@ Call unpack(const CallRecord& record) {
   call.collective = static_cast<Collective>(packed & 0xff);
   call.op = static_cast<smddp_op_t>(packed >> 8 & 0xffff);
   call.dtype = static_cast<smddp_dtype_t>(packed >> 24 & 0xffff);
+  call.algorithm = static_cast<uint8_t>(packed >> 40 & 0xff);
   call.count = record.count.load(std::memory_order_relaxed);
   call.root = static_cast<int>(static_cast<uint32_t>(record.root_and_sequence.load(std::memory_order_relaxed) >> 32));
   return call;
@@ -41,14 +43,14 @@ char process_state(int32_t pid) {
 
 std::string call_text(const Call& call) {
   if (call.whole) return call_text(*call.whole);
-  const char* name = collective_name(call.collective);
-  if (call.collective == Collective::kBarrier || call.collective == Collective::kSplit || call.collective == Collective::kDup) {
-    return smddp::format("%s()", name);
-  }
-  std::string text = smddp::format("%s(%zu × %s", name, call.count, dtype_name(call.dtype));
-  if (reduces(call.collective)) text += smddp::format(", %s", op_name(call.op));
-  if (has_root_source(call.collective) || has_root_target(call.collective)) text += smddp::format(", root %d", call.root);
-  return text + ")";
+  std::string inside;
+  const auto add = [&](const std::string& word) { inside += (inside.empty() ? "" : ", ") + word; };
+  const bool counts = call.collective != Collective::kBarrier && call.collective != Collective::kSplit && call.collective != Collective::kDup;
+  if (counts) add(smddp::format("%zu × %s", call.count, dtype_name(call.dtype)));
+  if (counts && reduces(call.collective)) add(op_name(call.op));
+  if (counts && (has_root_source(call.collective) || has_root_target(call.collective))) add(smddp::format("root %d", call.root));
+  if (call.algorithm && call.algorithm <= coll::algorithms().size()) add(smddp::format("by %s", coll::algorithms()[call.algorithm - 1u].name));
+  return collective_name(call.collective) + ("(" + inside + ")");
 }
 
 void Board::fail(smddp_status_t code, const std::string& text) {

@@ -19,6 +19,7 @@ struct Call {
   void* recvbuf = nullptr;
   int divisor = 1;      // AVG: ranks of the whole reduction
   bool finish = true;   // AVG: this operation's results are final
+  uint8_t algorithm = 0;  // that the user wants: place in coll::algorithms(), from 1; 0: none, the library chooses
   int parts = 0, lanes = 0;  // ReduceShares, GatherShares: the vector is cut into parts, rank r < lanes owns lane r of them; 0: a share each
   const Call* whole = nullptr;  // the collective of several nodes that this is a step of
   uint32_t history = 0, number = 0;  // of such a step: stands for that collective and all calls before it; which one it is
@@ -58,7 +59,7 @@ struct Operation {
 // 32 bits that differ, but for one chance in 2^32, when anything that ranks must agree on differs.
 uint32_t signature(const Call& call);
 
-// "allreduce(4096 × float32, sum)", "broadcast(16 × int8, root 2)", "barrier()".
+// "allreduce(4096 × float32, sum)", "broadcast(16 × int8, root 2, by binomial)", "barrier()".
 std::string call_text(const Call& call);
 
 }  // namespace smddp::node

@@ -77,7 +77,7 @@ struct alignas(kLineBytes) Progress {
 // One call, as the mismatch sentence and the analyser need it. Relaxed atomics: read by others only to explain an error.
 struct CallRecord {
   std::atomic<uint64_t> count;
-  std::atomic<uint64_t> call;  // collective 8 | op 16 | dtype 16 | unused 24 (low to high)
+  std::atomic<uint64_t> call;  // collective 8 | op 16 | dtype 16 | algorithm 8 | unused 16 (low to high)
   std::atomic<uint64_t> root_and_sequence;
   std::atomic<uint64_t> reserved;
 };

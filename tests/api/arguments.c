@@ -50,8 +50,10 @@ static void wrong_options(subject_t *s) {
   options.wire_dtype = SMDDP_BFLOAT16;
   refuse(s, "wire_dtype", SMDDP_ERR_UNSUPPORTED, "wire_dtype", s->rank->world, s->right, &options);
   options = (smddp_call_options_t)SMDDP_INIT_STRUCT(options);
-  options.algorithm = "ring";
-  refuse(s, "algorithm", SMDDP_ERR_UNSUPPORTED, "algorithm", s->rank->world, s->right, &options);
+  options.algorithm = "rung";
+  refuse(s, "algorithm", SMDDP_ERR_INVALID_ARGUMENT, "has no algorithm 'rung'; it has ", s->rank->world, s->right, &options);
+  options.algorithm = "";
+  refuse(s, "empty algorithm", SMDDP_ERR_INVALID_ARGUMENT, "options->algorithm", s->rank->world, s->right, &options);
 }
 
 static void wrong_types(subject_t *s) {
@@ -158,6 +160,11 @@ static void wrong_arguments(rank_t *rank) {
   CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_comm_status(rank->world));
   CHECK_STATUS(rank, SMDDP_SUCCESS, call_blocking(&s.right, rank->world, NULL));
   CHECK_STATUS(rank, SMDDP_SUCCESS, call_and_wait(&s.right, rank->world, NULL));
+  /* On one node a name is taken and has no effect. */
+  smddp_call_options_t options = SMDDP_INIT_STRUCT(options);
+  options.algorithm = c == BARRIER ? "dissemination" : "one_hop";
+  CHECK_STATUS(rank, SMDDP_SUCCESS, call_blocking(&s.right, rank->world, &options));
+  CHECK_STATUS(rank, SMDDP_SUCCESS, call_and_wait(&s.right, rank->world, &options));
 }
 
 void argument_faults(collective_t collective) {

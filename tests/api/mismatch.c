@@ -7,16 +7,20 @@ typedef struct mismatch {
   call_t usual, other;       /* the last rank calls other */
   const char *left, *right;  /* words for the two sides; the sentence has both */
   bool async;
+  const char *algorithms[2]; /* that the usual and the other call want; NULL: none */
 } mismatch_t;
 
 static void call_differently(rank_t *rank) {
   mismatch_t *m = rank->arg;
-  call_t call = rank->number == rank->size - 1 ? m->other : m->usual;
+  const bool is_other = rank->number == rank->size - 1;
+  call_t call = is_other ? m->other : m->usual;
+  smddp_call_options_t options = SMDDP_INIT_STRUCT(options);
+  options.algorithm = m->algorithms[is_other];
   const size_t bytes = (size_t)rank->size * 200000 * 8;
   unsigned char *send = calloc(1, bytes), *recv = calloc(1, bytes);
   call.sendbuf = send;
   call.recvbuf = recv;
-  smddp_status_t status = m->async ? call_and_wait(&call, rank->world, NULL) : call_blocking(&call, rank->world, NULL);
+  smddp_status_t status = m->async ? call_and_wait(&call, rank->world, &options) : call_blocking(&call, rank->world, &options);
   if (status == SMDDP_SUCCESS) status = smddp_barrier(rank->world, NULL); /* this rank's part was done before the others came */
   free(send);
   free(recv);
@@ -47,33 +51,37 @@ void mismatches(collective_t c) {
   const char *name = collective_name(c);
   if (c != BARRIER) {
     other.count = 11;
-    run_mismatch((mismatch_t){"small counts", small, other, "10 ", "11 ", false});
+    run_mismatch((mismatch_t){"small counts", small, other, "10 ", "11 ", false, {NULL, NULL}});
     other.count = 100001;
-    run_mismatch((mismatch_t){"large counts", large, other, "100000 ", "100001 ", false});
-    run_mismatch((mismatch_t){"small and large count", small, large, "10 ", "100000 ", false});
+    run_mismatch((mismatch_t){"large counts", large, other, "100000 ", "100001 ", false, {NULL, NULL}});
+    run_mismatch((mismatch_t){"small and large count", small, large, "10 ", "100000 ", false, {NULL, NULL}});
     other = small;
     other.dtype = SMDDP_INT32;
-    run_mismatch((mismatch_t){"types of one size", small, other, "float32", "int32", false});
+    run_mismatch((mismatch_t){"types of one size", small, other, "float32", "int32", false, {NULL, NULL}});
     other.dtype = SMDDP_FLOAT64;
     other.count = 5; /* the same bytes */
-    run_mismatch((mismatch_t){"types of one number of bytes", small, other, "float32", "float64", false});
+    run_mismatch((mismatch_t){"types of one number of bytes", small, other, "float32", "float64", false, {NULL, NULL}});
   }
   if (has_op(c)) {
     other = small;
     other.op = SMDDP_MAX;
-    run_mismatch((mismatch_t){"operations", small, other, "sum", "max", false});
+    run_mismatch((mismatch_t){"operations", small, other, "sum", "max", false, {NULL, NULL}});
     other = large;
     other.op = SMDDP_AVG;
-    run_mismatch((mismatch_t){"operations of a large call", large, other, "sum", "avg", false});
+    run_mismatch((mismatch_t){"operations of a large call", large, other, "sum", "avg", false, {NULL, NULL}});
   }
   if (has_root(c)) {
     other = small;
     other.root = 1;
-    run_mismatch((mismatch_t){"roots", small, other, "root 0", "root 1", false});
+    run_mismatch((mismatch_t){"roots", small, other, "root 0", "root 1", false, {NULL, NULL}});
   }
   other = small;
   other.collective = c == ALLREDUCE ? BROADCAST : ALLREDUCE;
-  run_mismatch((mismatch_t){"collectives", small, other, name, collective_name(other.collective), false});
+  run_mismatch((mismatch_t){"collectives", small, other, name, collective_name(other.collective), false, {NULL, NULL}});
   other.collective = c == BARRIER ? ALLGATHER : BARRIER;
-  run_mismatch((mismatch_t){"collectives", small, other, name, collective_name(other.collective), false});
+  run_mismatch((mismatch_t){"collectives", small, other, name, collective_name(other.collective), false, {NULL, NULL}});
+  const bool barrier = c == BARRIER;
+  run_mismatch((mismatch_t){"algorithms", small, small, barrier ? "barrier(by hierarchical)" : ", by hierarchical)",
+                            barrier ? "barrier(by dissemination)" : ", by one_hop)", false, {"hierarchical", barrier ? "dissemination" : "one_hop"}});
+  run_mismatch((mismatch_t){"an algorithm and none", small, small, barrier ? "barrier()" : name, "by hierarchical)", false, {NULL, "hierarchical"}});
 }

@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 
-static const char *const names[] = {"fast_path", "engine_operations", "eager",          "two_copy",       "zero_copy",
-                                    "bytes",     "sleeps",            "yields", "doorbell_rings", "progress_wakeups"};
+static const char *const names[] = {"fast_path", "eager", "two_copy", "zero_copy", "bytes", "wire_messages_sent", "wire_messages_received",
+                                    "wire_bytes_sent", "wire_bytes_received", "engine_operations", "sleeps", "yields", "doorbell_rings",
+                                    "progress_wakeups", "wire_sleeps", "wire_naps", "wire_eager", "wire_rendezvous", "wire_puts",
+                                    "wire_packets"};
 
 static void test_names(void **state) {
   (void)state;
@@ -17,6 +19,13 @@ static void test_names(void **state) {
   assert_non_null(strstr(smddp_last_error(), "no_such"));
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (!strstr(smddp_last_error(), names[i])) fail_msg("the sentence does not list %s: '%s'", names[i], smddp_last_error());
+  assert_non_null(strstr(smddp_last_error(), "COLLECTIVE:ALGORITHM"));
+  assert_status(SMDDP_SUCCESS, smddp_comm_counter(world, "allreduce:ring", &value));
+  assert_int_equal(value, 0);
+  value = 77;
+  static const char *const wrong[] = {"allreduce:rung", "ring", "allreduce:", "", "Bytes"};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    assert_status(SMDDP_ERR_INVALID_ARGUMENT, smddp_comm_counter(world, wrong[i], &value));
   assert_status(SMDDP_ERR_INVALID_ARGUMENT, smddp_comm_counter(NULL, "bytes", &value));
   assert_status(SMDDP_ERR_INVALID_ARGUMENT, smddp_comm_counter(world, NULL, &value));
   assert_status(SMDDP_ERR_INVALID_ARGUMENT, smddp_comm_counter(world, "bytes", NULL));
@@ -74,12 +83,34 @@ static void paths(rank_t *rank) {
   if (rank->number == 1) CHECK(rank, count(rank, "doorbell_rings") > rings, "a sleeper was not woken by the late rank");
 }
 
+/* What was moved counts for its communicator alone, and without a network nothing goes over one. */
+static void each_communicator(rank_t *rank) {
+  smddp_comm_t copy = NULL;
+  uint64_t value = 77;
+  float one = 1;
+  CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_comm_dup(rank->world, NULL, &copy));
+  CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_comm_counter(copy, "bytes", &value));
+  CHECK(rank, value == 0, "a new communicator has moved %llu bytes", (unsigned long long)value);
+  const uint64_t before = count(rank, "bytes");
+  CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_allreduce(&one, &one, 1, SMDDP_FLOAT32, SMDDP_SUM, copy, NULL));
+  CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_comm_counter(copy, "bytes", &value));
+  CHECK(rank, value == 4, "an allreduce of 4 bytes counted as %llu", (unsigned long long)value);
+  CHECK(rank, count(rank, "bytes") == before, "the world counts what its copy moves");
+  CHECK(rank, count(rank, "wire_messages_sent") + count(rank, "wire_bytes_received") + count(rank, "wire_packets") == 0, "a network is counted");
+  CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_comm_free(copy));
+}
+
+static void test_each_communicator(void **state) {
+  (void)state;
+  assert_ranks(2, each_communicator, NULL);
+}
+
 static void test_paths(void **state) {
   (void)state;
   assert_ranks(2, paths, NULL);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_paths)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_each_communicator), cmocka_unit_test(test_paths)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,8 +17,9 @@ static char *text_of(smddp_info_kind_t kind, smddp_info_format_t format) {
 
 static void test_kinds(void **state) {
   (void)state;
-  static const char *const words[] = {SMDDP_VERSION_STRING, "", "SMDDP_TIMEOUT_MS", "rank"};
-  for (int kind = SMDDP_INFO_BUILD; kind <= SMDDP_INFO_LAUNCHER; kind++) {
+  static const char *const words[] = {SMDDP_VERSION_STRING, "", "SMDDP_TIMEOUT_MS", "rank", "", "node"};
+  smddp_comm_t world = single_rank();
+  for (int kind = SMDDP_INFO_BUILD; kind <= SMDDP_INFO_JOB; kind++) {
     char *text = text_of((smddp_info_kind_t)kind, SMDDP_FORMAT_TEXT), *json = text_of((smddp_info_kind_t)kind, SMDDP_FORMAT_JSON);
     assert_non_null(strstr(text, words[kind]));
     assert_non_null(strstr(json, words[kind]));
@@ -26,6 +27,7 @@ static void test_kinds(void **state) {
     free(text);
     free(json);
   }
+  assert_status(SMDDP_SUCCESS, smddp_finalize(world));
 }
 
 static void test_truncation(void **state) {
@@ -57,7 +59,8 @@ static void test_wrong_value(void **state) {
 static void test_errors(void **state) {
   (void)state;
   char text[16];
-  assert_status(SMDDP_ERR_INVALID_ARGUMENT, smddp_info((smddp_info_kind_t)4, SMDDP_FORMAT_TEXT, text, sizeof text, NULL));
+  assert_status(SMDDP_ERR_INVALID_ARGUMENT, smddp_info((smddp_info_kind_t)6, SMDDP_FORMAT_TEXT, text, sizeof text, NULL));
+  assert_status(SMDDP_ERR_INVALID_USAGE, smddp_info(SMDDP_INFO_JOB, SMDDP_FORMAT_TEXT, text, sizeof text, NULL));
   assert_status(SMDDP_ERR_INVALID_ARGUMENT, smddp_info((smddp_info_kind_t)-1, SMDDP_FORMAT_TEXT, text, sizeof text, NULL));
   assert_status(SMDDP_ERR_INVALID_ARGUMENT, smddp_info(SMDDP_INFO_BUILD, (smddp_info_format_t)2, text, sizeof text, NULL));
   assert_status(SMDDP_ERR_INVALID_ARGUMENT, smddp_info(SMDDP_INFO_BUILD, SMDDP_FORMAT_TEXT, NULL, 1, NULL));

@@ -39,6 +39,11 @@ static void wrong_sends(rank_t *rank) {
   options.timeout_ms = 0;
   options.stream = &value;
   CHECK_STATUS(rank, SMDDP_ERR_UNSUPPORTED, smddp_send(&value, 1, SMDDP_INT32, 0, 0, comm, &options));
+  options.stream = NULL;
+  options.algorithm = "ring";
+  CHECK_STATUS(rank, SMDDP_ERR_INVALID_ARGUMENT, smddp_send(&value, 1, SMDDP_INT32, 0, 0, comm, &options));
+  CHECK_SENTENCE(rank, "messages have no algorithms");
+  CHECK_STATUS(rank, SMDDP_ERR_INVALID_ARGUMENT, smddp_recv(&value, 1, SMDDP_INT32, 0, 0, comm, &options, NULL));
   CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_barrier(comm, NULL));
 }
 

@@ -1,5 +1,5 @@
 """smddp-info works where no job runs, and its JSON is JSON."""
-# ctest: TIMEOUT 60
+# ctest: TIMEOUT 120
 import json
 import os
 import subprocess
@@ -7,7 +7,7 @@ import subprocess
 import smddp_test
 from smddp_test import INFO, environment, run
 
-SECTIONS = ("build", "topology", "parameters", "launcher")
+SECTIONS = ("build", "topology", "parameters", "launcher", "providers")
 
 
 class Info(smddp_test.TestCase):
@@ -15,7 +15,7 @@ class Info(smddp_test.TestCase):
         result = run(INFO)
         self.assert_status(result, 0)
         self.assertEqual(result.stderr, b"")
-        for title in (b"Build", b"Topology", b"Parameters", b"Launcher"):
+        for title in (b"Build", b"Topology", b"Parameters", b"Launcher", b"Providers"):
             self.assertIn(b"\n" + title + b"\n", b"\n" + result.stdout)
         self.assertIn(b"SMDDP_TIMEOUT_MS", result.stdout)
 
@@ -25,7 +25,7 @@ class Info(smddp_test.TestCase):
         self.assertEqual(tuple(json.loads(result.stdout)), SECTIONS)
 
     def test_one_section(self):
-        for section, option in zip(SECTIONS, ("--build", "--topology", "--params", "--launcher")):
+        for section, option in zip(SECTIONS, ("--build", "--topology", "--params", "--launcher", "--providers")):
             with self.subTest(section=section):
                 text = run(INFO, option)
                 self.assert_status(text, 0)
@@ -46,6 +46,48 @@ class Info(smddp_test.TestCase):
         launcher = json.loads(run(INFO, "--launcher", "--json", env=environment(SMDDP_BOOTSTRAP_INTERFACE="nosuch0")).stdout)["launcher"]
         self.assertIsNone(launcher["reachable_address"])
         self.assertIn("nosuch0", launcher["reachable_error"])
+
+    def test_providers(self):
+        data = json.loads(run(INFO, "--providers", "--json").stdout)["providers"]
+        if not data["providers"]:
+            self.skipTest(f"no libfabric here: {data['error']}")
+        names = [one["name"] for one in data["providers"]]
+        self.assertIn(data["chosen"], names)
+        for one in data["providers"]:
+            self.assertEqual(one["usable"], one["reason"] is None)
+            self.assertEqual(one["usable"], one["exchange_4_us"] is not None)
+            self.assertEqual(one["chosen"], one["name"] == data["chosen"])
+        wanted = names[-1] if not data["providers"][-1]["chosen"] else names[0]
+        only = json.loads(run(INFO, "--providers", "--json", env=environment(SMDDP_OFI_PROVIDER=wanted)).stdout)["providers"]
+        self.assertEqual(([one["name"] for one in only["providers"]], only["wanted"]), ([wanted], wanted))
+        none = run(INFO, "--providers", env=environment(SMDDP_OFI_PROVIDER="no_such_provider"))
+        self.assert_status(none, 0)
+        self.assertIn(b"libfabric offers none", none.stdout)
+
+    def test_without_libfabric(self):
+        if subprocess.run(["unshare", "-Urm", "true"], capture_output=True).returncode != 0:
+            self.skipTest("no user and mount namespaces here")
+        # An empty file in the place of each libfabric that there is.
+        hide = 'for f in $(ls /usr/lib/*/libfabric.so.1 /usr/lib/libfabric.so.1 /usr/local/lib/libfabric.so.1 2>/dev/null); do mount --bind /dev/null "$f"; done; exec "$@"'
+        for options in ((), ("--providers",), ("--json",), ("--job",)):
+            result = run("unshare", "-Urm", "sh", "-c", hide, "sh", INFO, *options)
+            self.assert_status(result, 0)
+            if "--job" not in options:
+                self.assertIn(b"libfabric", result.stdout)
+        self.assertIn(b"ranks on several nodes need libfabric", run("unshare", "-Urm", "sh", "-c", hide, "sh", INFO, "--providers", "--json").stdout)
+
+    def test_job(self):
+        alone = run(INFO, "--job")
+        self.assert_status(alone, 0)
+        self.assertIn(b"1 rank on 1 node", alone.stdout)
+        two = smddp_test.smddprun("-n", "2", "--no-prefix", INFO, "--job", "--json")
+        self.assert_status(two, 0)
+        job = json.loads(two.stdout)
+        self.assertEqual((job["size"], job["network"], job["choices"]), (2, None, []))
+        self.assertEqual(job["transports"], [["self", "shared memory"], ["shared memory", "self"]])
+        bad = run(INFO, "--job", env=environment(SMDDP_ALGORITHM="rung"))
+        self.assert_status(bad, 1)
+        self.assert_says(bad, "no collective has an algorithm 'rung'")
 
     def test_bad_environment(self):
         env = environment(RANK="2x", WORLD_SIZE="4", MASTER_ADDR="127.0.0.1", MASTER_PORT="29500")
@@ -92,7 +134,7 @@ class Info(smddp_test.TestCase):
         self.assert_says(result, "--nope")
         result = run(INFO, "--help")
         self.assert_status(result, 0)
-        for option in (b"--json", b"--build", b"--topology", b"--params", b"--launcher", b"--schedule", b"Exit status"):
+        for option in (b"--json", b"--build", b"--topology", b"--params", b"--launcher", b"--providers", b"--job", b"--schedule", b"Exit status"):
             self.assertIn(option, result.stdout)
         self.assertRegex(run(INFO, "--version").stdout, rb"^smddp-info \d+\.\d+\.\d+\n$")
 

@@ -107,6 +107,8 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
       ->check(CLI::IsMember({"0", "1", "both"}).description(""));
   app.add_option("--alloc", alloc, "Buffers: private (default) or smddp (smddp_alloc)")->type_name("KIND")
       ->check(CLI::IsMember({"private", "smddp"}).description(""));
+  app.add_option("--algorithm", options.algorithms, "Each size by each of these in turn, as none,ring; none, the default, is the library's choice")
+      ->type_name("NAMES")->delimiter(',');
   app.add_flag("--async", options.async, "Use the asynchronous calls, and wait");
   app.add_option("--json", options.json, "Write results as JSON too; -: to standard output, instead of the table")->type_name("FILE");
   app.add_flag("--no-header", no_header, "Rows only");
@@ -130,6 +132,10 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
     std::fprintf(stderr, "smddp-bench: %s (smddp-bench --help)\n", error.what());
     return kUsage;
   }
+  for (std::string& name : options.algorithms) {
+    if (name == "none") name.clear();
+  }
+  if (options.algorithms.empty()) options.algorithms.emplace_back();
   options.in_place = in_place != "0";
   options.out_of_place = in_place != "1";
   options.shared_memory = alloc == "smddp";

@@ -31,6 +31,7 @@ struct Options {
   bool shared_memory = false;  // buffers from smddp_alloc
   bool async = false;
   bool header = true;
+  std::vector<std::string> algorithms;  // each row by each of them in turn; "": none is named
   std::string json;
   int64_t timeout_ms = 0;
 };

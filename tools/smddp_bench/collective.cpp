@@ -28,20 +28,20 @@ smddp_status_t run_sendrecv(const Call& c) {
   return status;
 }
 
-smddp_status_t run_async(const Call& c) {
+smddp_status_t run_async(const Call& c, const smddp_call_options_t* o) {
   smddp_request_t r = nullptr;
   switch (c.collective) {
-    case Collective::kAllreduce: return finish(smddp_allreduce_async(c.send, c.recv, c.count, c.dtype, c.op, c.comm, nullptr, &r), r);
-    case Collective::kBroadcast: return finish(smddp_broadcast_async(c.recv, c.count, c.dtype, c.root, c.comm, nullptr, &r), r);
+    case Collective::kAllreduce: return finish(smddp_allreduce_async(c.send, c.recv, c.count, c.dtype, c.op, c.comm, o, &r), r);
+    case Collective::kBroadcast: return finish(smddp_broadcast_async(c.recv, c.count, c.dtype, c.root, c.comm, o, &r), r);
     case Collective::kReduce:
-      return finish(smddp_reduce_async(c.send, c.recv, c.count, c.dtype, c.op, c.root, c.comm, nullptr, &r), r);
-    case Collective::kAllgather: return finish(smddp_allgather_async(c.send, c.recv, c.count, c.dtype, c.comm, nullptr, &r), r);
+      return finish(smddp_reduce_async(c.send, c.recv, c.count, c.dtype, c.op, c.root, c.comm, o, &r), r);
+    case Collective::kAllgather: return finish(smddp_allgather_async(c.send, c.recv, c.count, c.dtype, c.comm, o, &r), r);
     case Collective::kReduceScatter:
-      return finish(smddp_reduce_scatter_async(c.send, c.recv, c.count, c.dtype, c.op, c.comm, nullptr, &r), r);
-    case Collective::kAlltoall: return finish(smddp_alltoall_async(c.send, c.recv, c.count, c.dtype, c.comm, nullptr, &r), r);
-    case Collective::kGather: return finish(smddp_gather_async(c.send, c.recv, c.count, c.dtype, c.root, c.comm, nullptr, &r), r);
-    case Collective::kScatter: return finish(smddp_scatter_async(c.send, c.recv, c.count, c.dtype, c.root, c.comm, nullptr, &r), r);
-    case Collective::kBarrier: return finish(smddp_barrier_async(c.comm, nullptr, &r), r);
+      return finish(smddp_reduce_scatter_async(c.send, c.recv, c.count, c.dtype, c.op, c.comm, o, &r), r);
+    case Collective::kAlltoall: return finish(smddp_alltoall_async(c.send, c.recv, c.count, c.dtype, c.comm, o, &r), r);
+    case Collective::kGather: return finish(smddp_gather_async(c.send, c.recv, c.count, c.dtype, c.root, c.comm, o, &r), r);
+    case Collective::kScatter: return finish(smddp_scatter_async(c.send, c.recv, c.count, c.dtype, c.root, c.comm, o, &r), r);
+    case Collective::kBarrier: return finish(smddp_barrier_async(c.comm, o, &r), r);
     case Collective::kSendrecv: return run_sendrecv(c);
   }
   return SMDDP_ERR_INTERNAL;
@@ -93,17 +93,20 @@ Shape shape_of(Collective collective, size_t count, int rank, int size, int root
 }
 
 smddp_status_t run(const Call& c) {
-  if (c.async) return run_async(c);
+  smddp_call_options_t options = SMDDP_INIT_STRUCT(options);
+  options.algorithm = c.algorithm;
+  const smddp_call_options_t* o = c.algorithm ? &options : nullptr;
+  if (c.async) return run_async(c, o);
   switch (c.collective) {
-    case Collective::kAllreduce: return smddp_allreduce(c.send, c.recv, c.count, c.dtype, c.op, c.comm, nullptr);
-    case Collective::kBroadcast: return smddp_broadcast(c.recv, c.count, c.dtype, c.root, c.comm, nullptr);
-    case Collective::kReduce: return smddp_reduce(c.send, c.recv, c.count, c.dtype, c.op, c.root, c.comm, nullptr);
-    case Collective::kAllgather: return smddp_allgather(c.send, c.recv, c.count, c.dtype, c.comm, nullptr);
-    case Collective::kReduceScatter: return smddp_reduce_scatter(c.send, c.recv, c.count, c.dtype, c.op, c.comm, nullptr);
-    case Collective::kAlltoall: return smddp_alltoall(c.send, c.recv, c.count, c.dtype, c.comm, nullptr);
-    case Collective::kGather: return smddp_gather(c.send, c.recv, c.count, c.dtype, c.root, c.comm, nullptr);
-    case Collective::kScatter: return smddp_scatter(c.send, c.recv, c.count, c.dtype, c.root, c.comm, nullptr);
-    case Collective::kBarrier: return smddp_barrier(c.comm, nullptr);
+    case Collective::kAllreduce: return smddp_allreduce(c.send, c.recv, c.count, c.dtype, c.op, c.comm, o);
+    case Collective::kBroadcast: return smddp_broadcast(c.recv, c.count, c.dtype, c.root, c.comm, o);
+    case Collective::kReduce: return smddp_reduce(c.send, c.recv, c.count, c.dtype, c.op, c.root, c.comm, o);
+    case Collective::kAllgather: return smddp_allgather(c.send, c.recv, c.count, c.dtype, c.comm, o);
+    case Collective::kReduceScatter: return smddp_reduce_scatter(c.send, c.recv, c.count, c.dtype, c.op, c.comm, o);
+    case Collective::kAlltoall: return smddp_alltoall(c.send, c.recv, c.count, c.dtype, c.comm, o);
+    case Collective::kGather: return smddp_gather(c.send, c.recv, c.count, c.dtype, c.root, c.comm, o);
+    case Collective::kScatter: return smddp_scatter(c.send, c.recv, c.count, c.dtype, c.root, c.comm, o);
+    case Collective::kBarrier: return smddp_barrier(c.comm, o);
     case Collective::kSendrecv: return run_sendrecv(c);
   }
   return SMDDP_ERR_INTERNAL;

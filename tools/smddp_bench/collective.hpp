@@ -44,6 +44,7 @@ struct Call {
   smddp_comm_t comm;
   int rank, size;
   bool async;
+  const char* algorithm;  // NULL: none is named
 };
 
 smddp_status_t run(const Call& call);

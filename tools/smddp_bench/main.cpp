@@ -29,6 +29,7 @@ class Bench {
   }
   void run_section(const Traits& traits, bool in_place);
   void run_sizes(const Traits& traits, bool in_place, smddp_dtype_t dtype, smddp_op_t op);
+  void run_algorithms(Row row);
   void run_row(Row row);
   int64_t check_once(Arrangement& arrangement, const Call& call);
 
@@ -51,7 +52,7 @@ int64_t Bench::run_all() {
 
 void Bench::run_section(const Traits& traits, bool in_place) {
   report_.begin_section(traits, in_place);
-  if (traits.collective == Collective::kBarrier) return run_row({traits, false, 0, 0, SMDDP_INT8, SMDDP_SUM, size_, {}, 0});
+  if (traits.collective == Collective::kBarrier) return run_algorithms({traits, false, 0, 0, SMDDP_INT8, SMDDP_SUM, size_, nullptr, {}, 0});
   for (const smddp_dtype_t dtype : options_.dtypes) {
     if (!traits.reduces) {
       run_sizes(traits, in_place, dtype, SMDDP_SUM);
@@ -69,7 +70,14 @@ void Bench::run_sizes(const Traits& traits, bool in_place, smddp_dtype_t dtype, 
   const uint64_t unit_bytes = element_bytes * static_cast<uint64_t>(traits.larger_side_is_all ? size_ : 1);
   const Sweep sweep{options_.minimum_bytes, options_.maximum_bytes, options_.factor, options_.step_bytes};
   for (const size_t count : counts_of(sweep, unit_bytes)) {
-    run_row({traits, in_place, count * unit_bytes, count, dtype, op, size_, {}, 0});
+    run_algorithms({traits, in_place, count * unit_bytes, count, dtype, op, size_, nullptr, {}, 0});
+  }
+}
+
+void Bench::run_algorithms(Row row) {
+  for (const std::string& name : options_.algorithms) {
+    row.algorithm = name.empty() ? nullptr : name.c_str();
+    run_row(row);
   }
 }
 
@@ -80,7 +88,7 @@ int64_t Bench::check_once(Arrangement& arrangement, const Call& call) {
 }
 
 void Bench::run_row(Row row) {
-  const Call shape{row.traits.collective, nullptr, nullptr, row.count, row.dtype, row.op, options_.root, comm_, rank_, size_, options_.async};
+  const Call shape{row.traits.collective, nullptr, nullptr, row.count, row.dtype, row.op, options_.root, comm_, rank_, size_, options_.async, row.algorithm};
   Arrangement arrangement(shape, row.traits.reduces, row.in_place, send_.data(), recv_.data());
   const Call& call = arrangement.call();
   int64_t wrong = 0;
@@ -120,7 +128,7 @@ int run_bench(const Options& options) {
   {
     Report report(options, rank == 0, size, transport);
     wrong = Bench(options, world, rank, size, report).run_all();
-    written = report.finish(wrong);
+    written = report.finish(wrong, world);
   }
   require(smddp_barrier(world, nullptr), "smddp_barrier");
   require(smddp_finalize(world), "smddp_finalize");

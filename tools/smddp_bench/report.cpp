@@ -1,5 +1,7 @@
 #include "report.hpp"
 
+#include "rank_error.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -10,6 +12,29 @@ namespace {
 
 const char* op_text(const Row& row) { return row.traits.reduces ? smddp_op_name(row.op) : "none"; }
 const char* dtype_text(const Row& row) { return row.traits.collective == Collective::kBarrier ? "none" : smddp_dtype_name(row.dtype); }
+
+// By name, of this rank.
+nlohmann::ordered_json counters(smddp_comm_t world) {
+  static constexpr const char* names[] = {"fast_path", "eager", "two_copy", "zero_copy", "bytes", "wire_messages_sent", "wire_messages_received",
+                                          "wire_bytes_sent", "wire_bytes_received", "engine_operations", "sleeps", "yields", "progress_wakeups",
+                                          "wire_sleeps", "wire_naps", "wire_eager", "wire_rendezvous", "wire_puts", "wire_packets"};
+  nlohmann::ordered_json all;
+  for (const char* name : names) {
+    uint64_t value = 0;
+    require(smddp_comm_counter(world, name, &value), "smddp_comm_counter");
+    all[name] = value;
+  }
+  return all;
+}
+
+nlohmann::ordered_json job() {
+  size_t length = 0;
+  require(smddp_info(SMDDP_INFO_JOB, SMDDP_FORMAT_JSON, nullptr, 0, &length), "smddp_info");
+  std::string text(length + 1, '\0');
+  require(smddp_info(SMDDP_INFO_JOB, SMDDP_FORMAT_JSON, text.data(), text.size(), nullptr), "smddp_info");
+  text.resize(length);
+  return nlohmann::ordered_json::parse(text);
+}
 
 }  // namespace
 
@@ -44,19 +69,21 @@ void Report::add(const Row& row) {
   ++busbw_rows_;
   if (table_) {
     const std::string wrong = row.wrong < 0 ? "-" : std::to_string(row.wrong);
-    std::printf("%12llu %12zu %9s %5s %12.3f %12.3f %11.3f %11.3f %8s\n", static_cast<unsigned long long>(row.bytes), row.count,
-                dtype_text(row), op_text(row), row.timing.median_us, row.timing.minimum_us, algbw, busbw, wrong.c_str());
+    std::printf("%12llu %12zu %9s %5s %12.3f %12.3f %11.3f %11.3f %8s%s%s\n", static_cast<unsigned long long>(row.bytes), row.count,
+                dtype_text(row), op_text(row), row.timing.median_us, row.timing.minimum_us, algbw, busbw, wrong.c_str(),
+                row.algorithm ? "  " : "", row.algorithm ? row.algorithm : "");
     std::fflush(stdout);
   }
   nlohmann::ordered_json entry = {{"collective", row.traits.name}, {"in_place", row.in_place}, {"bytes", row.bytes}, {"count", row.count},
                                   {"type", dtype_text(row)}, {"op", op_text(row)}, {"median_us", row.timing.median_us},
                                   {"minimum_us", row.timing.minimum_us}, {"algbw", algbw}, {"busbw", busbw},
                                   {"iterations", row.timing.iterations}};
+  entry["algorithm"] = row.algorithm ? nlohmann::ordered_json(row.algorithm) : nlohmann::ordered_json();
   entry["wrong"] = row.wrong < 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(row.wrong);
   json_["results"].push_back(entry);
 }
 
-bool Report::finish(int64_t wrong) {
+bool Report::finish(int64_t wrong, smddp_comm_t world) {
   if (!active_) return true;
   if (table_ && options_.header) {
     std::printf("# wrong elements: %s; average busbw: %.3f GB/s\n", options_.checks ? std::to_string(wrong).c_str() : "not checked",
@@ -64,6 +91,8 @@ bool Report::finish(int64_t wrong) {
   }
   std::fflush(stdout);
   if (options_.json.empty()) return true;
+  json_["job"] = job();
+  json_["counters"] = counters(world);
   json_["wrong"] = options_.checks ? nlohmann::ordered_json(wrong) : nlohmann::ordered_json();
   const std::string text = json_.dump(2) + "\n";
   if (options_.json == "-") {

@@ -16,6 +16,7 @@ struct Row {
   smddp_dtype_t dtype;
   smddp_op_t op;
   int size;
+  const char* algorithm;  // NULL: none was named
   Timing timing;
   int64_t wrong;  // −1: not checked
 };
@@ -28,8 +29,8 @@ class Report {
   void begin_section(const Traits& traits, bool in_place);
   void add(const Row& row);
 
-  // Ends the table and writes the JSON. Returns false if that failed, with a sentence on standard error.
-  bool finish(int64_t wrong);
+  // Ends the table and writes the JSON, with the job and the counters of this rank. Returns false if that failed, with a sentence on standard error.
+  bool finish(int64_t wrong, smddp_comm_t world);
 
  private:
   const Options& options_;

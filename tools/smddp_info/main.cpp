@@ -1,4 +1,5 @@
-// smddp-info: what smddp_info(3) knows, for people and for programs. Invariant: it starts no job and needs none.
+// smddp-info: what smddp_info(3) knows, for people and for programs. Invariant: unless it is asked for the job, it starts none and needs none.
+#include "job.hpp"
 #include "schedule.hpp"
 #include "text.hpp"
 
@@ -26,11 +27,15 @@ constexpr Section kSections[] = {
     {SMDDP_INFO_TOPOLOGY, "topology", "Topology"},
     {SMDDP_INFO_PARAMETERS, "parameters", "Parameters"},
     {SMDDP_INFO_LAUNCHER, "launcher", "Launcher"},
+    {SMDDP_INFO_PROVIDERS, "providers", "Providers"},
 };
 
 constexpr const char* kFooter = R"(
 Without options all sections are printed. --json prints one object with a member a section: build, topology,
-parameters, launcher. A section that cannot be read is reported on standard error; the others are printed.
+parameters, launcher, providers. A section that cannot be read is reported on standard error; the others are printed.
+--job starts the job that the launcher describes and prints on rank 0 what joins each pair of ranks, the figures of
+the network and the algorithms that follow:
+  smddprun --hosts a:2,b:2 smddp-info --job
 --schedule prints schedules instead, with --json an array of objects:
   smddp-info --schedule allreduce --algorithm sharded --ranks 6
   smddp-info --schedule broadcast --algorithm hierarchical --nodes 2+2+2 --root 3 --rank 0
@@ -66,13 +71,15 @@ int main(int argc, char** argv) {
   CLI::App app("Describes the library, this machine, the parameters, the launcher, and schedules of collectives.", "smddp-info");
   app.footer(kFooter);
   app.set_help_flag("-h,--help", "Print this text");
-  bool as_json = false, version = false;
+  bool as_json = false, job = false, version = false;
   bool chosen[std::size(kSections)] = {};
   app.add_flag("--json", as_json, "Print JSON");
   app.add_flag("--build", chosen[0], "Version, compiler, SIMD targets, features");
   app.add_flag("--topology", chosen[1], "NUMA nodes, cores, GPUs, network interfaces, allowed CPUs");
   app.add_flag("--params,--parameters", chosen[2], "Every SMDDP_* variable: value, default, range, meaning");
   app.add_flag("--launcher", chosen[3], "Rank, size and address that smddp_init would take, and from where");
+  app.add_flag("--providers", chosen[4], "libfabric's providers here, measured, and which one a job would take");
+  app.add_flag("--job", job, "Instead: nodes, transports and algorithms of a job, which all its ranks start");
   app.add_flag("--version", version, "Print the version of the library");
   ScheduleOptions schedule;
   add_schedule_options(app, schedule);
@@ -92,6 +99,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (!schedule.collective.empty()) return print_schedule(schedule, as_json);
+  if (job) return print_job(as_json);
   std::vector<const Section*> sections;
   for (size_t i = 0; i < std::size(kSections); ++i) {
     if (chosen[i]) sections.push_back(&kSections[i]);

@@ -56,12 +56,13 @@ void nodes_with_several_ranks(void**) {
 void never_dearer_with_more_bandwidth(void**) {
   coll::Network fast = kFabric;
   fast.bytes_per_us *= 10;
+  const Shape shape = Shape::of_sizes({2, 2});
+  coll::Selection slow(shape, kFabric), quick(shape, fast);
   for (const coll::Algorithm& algorithm : coll::algorithms()) {
     double before = 0;
     for (size_t bytes = 1; bytes < size_t{1} << 33; bytes *= 4) {
-      const Shape shape = Shape::of_sizes({2, 2});
-      const double slow_us = coll::choose_named(algorithm.collective, algorithm.name, bytes, shape, kFabric).expected_us;
-      assert_true(coll::choose_named(algorithm.collective, algorithm.name, bytes, shape, fast).expected_us <= slow_us);
+      const double slow_us = slow.of(algorithm.collective, bytes, false, &algorithm).expected_us;
+      assert_true(quick.of(algorithm.collective, bytes, false, &algorithm).expected_us <= slow_us);
       assert_true(slow_us >= before);
       before = slow_us;
     }
@@ -79,7 +80,7 @@ void explains_itself(void**) {
 
 std::string error_of(Collective collective, const char* name, const Shape& shape) {
   try {
-    coll::Selection(shape, kFabric).fix(collective, name);
+    coll::algorithm_named(collective, name, shape);
   } catch (const Error& error) {
     assert_int_equal(error.code(), SMDDP_ERR_INVALID_ARGUMENT);
     return error.what();
@@ -88,17 +89,27 @@ std::string error_of(Collective collective, const char* name, const Shape& shape
 }
 
 void overrides(void**) {
-  coll::Selection selection(Shape::flat(4), kFabric);
-  const size_t sizes[] = {0, 1, 4095, 4096, SIZE_MAX};
-  for (const size_t bytes : sizes) assert_non_null(selection.of(Collective::kAllreduce, bytes, false).algorithm);
-  selection.fix(Collective::kAllreduce, "ring");
-  for (const size_t bytes : sizes) equal(selection.of(Collective::kAllreduce, bytes, true).algorithm->name, "ring");
-  equal(selection.of(Collective::kReduceScatter, 1 << 20, false).algorithm->name, "one_hop");
+  const coll::Algorithm* ring = coll::find_algorithm(Collective::kAllreduce, "ring");
+  coll::Overrides wanted{};
+  wanted[static_cast<size_t>(Collective::kAllreduce)] = ring;
+  wanted[static_cast<size_t>(Collective::kReduceScatter)] = coll::find_algorithm(Collective::kReduceScatter, "recursive_halving");
+  coll::Selection selection(Shape::flat(6), kFabric, wanted), free(Shape::flat(6), kFabric);
+  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{4095}, size_t{4096}, SIZE_MAX}) {
+    assert_non_null(free.of(Collective::kAllreduce, bytes, false).algorithm);
+    for (const bool half : {false, true}) {
+      equal(selection.of(Collective::kAllreduce, bytes, half).algorithm->name, "ring");
+      equal(free.of(Collective::kAllreduce, bytes, half, ring).algorithm->name, "ring");
+    }
+    equal(selection.of(Collective::kAllreduce, bytes, false, coll::find_algorithm(Collective::kAllreduce, "sharded")).algorithm->name, "sharded");
+  }
+  equal(free.of(Collective::kAllreduce, 4, false).algorithm->name, "one_hop");  // what one call wants is for that call
+  equal(selection.of(Collective::kReduceScatter, 1 << 20, false).algorithm->name, "one_hop");  // recursive_halving does not fit 6 ranks
   equal(error_of(Collective::kAllreduce, "rung", Shape::flat(4)),
         "allreduce has no algorithm 'rung'; it has sharded, hierarchical, hierarchical_one_hop, one_hop, ring, recursive_doubling, halving_doubling");
   equal(error_of(Collective::kReduceScatter, "recursive_halving", Shape::flat(6)),
         "reduce_scatter by recursive_halving is not for 6 ranks on 6 nodes: 1+1+1+1+1+1");
   equal(error_of(Collective::kReduceScatter, "recursive_halving", Shape::flat(8)), "");
+  equal(error_of(Collective::kReduceScatter, "recursive_halving", Shape::of_sizes({6})), "");  // on one node none of them runs
 }
 
 }  // namespace
