@@ -24,12 +24,13 @@ std::string text_of(double value) {
 
 }  // namespace
 
-const std::array<Figure, 6> kFigures = {{{"latency_us", &Network::latency_us, 0.5, 1000},
+const std::array<Figure, 7> kFigures = {{{"latency_us", &Network::latency_us, 0.5, 1000},
                                          {"overhead_us", &Network::overhead_us, 0.05, 50},
                                          {"bytes_per_us", &Network::bytes_per_us, 1, 200000},
                                          {"added_per_us", &Network::added_per_us, 100, 200000},
                                          {"node_latency_us", &Network::node_latency_us, 0.1, 1000},
-                                         {"node_bytes_per_us", &Network::node_bytes_per_us, 100, 200000}}};
+                                         {"node_bytes_per_us", &Network::node_bytes_per_us, 100, 200000},
+                                         {"overlap", &Network::overlap, 0, 1}}};
 
 Network limited(Network network) {
   for (const Figure& figure : kFigures) network.*figure.value = std::clamp(network.*figure.value, figure.least, figure.most);

@@ -14,6 +14,7 @@ struct Network {
   double added_per_us = 5000;     // inputs of reductions
   double node_latency_us = 1;     // a node step
   double node_bytes_per_us = 5000;  // that a node step moves for a rank
+  double overlap = 0;             // share of the time on the link in which the processors are free: 0 over sockets, 1 with a card that writes
 };
 
 // A figure by its name, and what it can be at all: a measurement beyond that was disturbed.
@@ -22,7 +23,7 @@ struct Figure {
   double Network::*value;
   double least, most;
 };
-extern const std::array<Figure, 6> kFigures;
+extern const std::array<Figure, 7> kFigures;
 
 // Brings each figure into its range.
 Network limited(Network network);

@@ -10,7 +10,8 @@
 namespace smddp::coll {
 namespace {
 
-constexpr size_t kLeastSegment = 16 * 1024, kMostSegments = 4096;
+constexpr size_t kLeastSegment = 16 * 1024, kMostSegments = 65536, kMostWhole = size_t{64} << 20;
+constexpr double kAlike = 1.05;  // the model is no better than that
 
 // Of what a rank sends to all others alike, the part that leaves its node.
 double remote_part(const Shape& shape) {
@@ -23,25 +24,28 @@ struct Model {
     segmented = !(algorithm.traits & kWhole);
   }
 
-  // Of a segment of so many bytes, and of what follows it in the pipeline.
+  // Of a segment of so many bytes, and of what follows it in the pipeline, where one segment's time on the link hides the others' work.
   struct Time {
     double first, each;
   };
   Time time(double bytes) const {
-    const double wire = std::max(cost.messages * network.overhead_us, talkers * std::max(cost.sent, cost.received) * bytes / network.bytes_per_us);
-    const double added = cost.added * bytes / network.added_per_us;
-    const double node = cost.node_steps * network.node_latency_us + cost.node_moved * bytes / network.node_bytes_per_us;
-    return {cost.rounds * network.latency_us + wire + added + node, std::max({wire, added, node})};
+    const double link = talkers * std::max(cost.sent, cost.received) * bytes / network.bytes_per_us;
+    const double work = cost.messages * network.overhead_us + cost.added * bytes / network.added_per_us +
+                        cost.node_steps * network.node_latency_us + cost.node_moved * bytes / network.node_bytes_per_us;
+    return {cost.rounds * network.latency_us + link + work, std::max(link, work + (1 - network.overlap) * link)};
   }
 
+  // Where nothing overlaps, segments cost more than they gain, but they bound the memory that an operation takes beside its buffers.
   Choice best(const Algorithm& algorithm, size_t bytes) const {
-    const Time whole = time(static_cast<double>(bytes));
-    Choice choice{&algorithm, 0, whole.first};
+    Choice choice{&algorithm, 0, time(static_cast<double>(bytes)).first};
+    bool bounded = bytes <= kMostWhole;
     for (size_t segments = 2; segmented && segments <= kMostSegments && bytes / segments >= kLeastSegment; segments *= 2) {
       const size_t segment = (bytes / segments + 4095) / 4096 * 4096;
       const Time part = time(static_cast<double>(segment));
       const double total = part.first + (std::ceil(static_cast<double>(bytes) / static_cast<double>(segment)) - 1) * part.each;
-      if (total < choice.expected_us) choice = {&algorithm, segment, total};
+      if (bounded && total >= choice.expected_us) continue;
+      choice = {&algorithm, segment, total};
+      bounded = segment <= kMostWhole;
     }
     return choice;
   }
@@ -52,7 +56,7 @@ struct Model {
   bool segmented;
 };
 
-// All that could run the call, the cheapest first, and the earlier row of the table among equals.
+// All that could run the call, the cheapest first; among those that are nearly as cheap, the one with fewest messages in a row.
 std::vector<Choice> candidates(Collective collective, size_t bytes, bool half, const Shape& shape, const Network& network) {
   std::vector<Choice> all;
   for (const Algorithm& algorithm : algorithms()) {
@@ -60,6 +64,13 @@ std::vector<Choice> candidates(Collective collective, size_t bytes, bool half, c
     all.push_back(Model(algorithm, shape, network).best(algorithm, bytes));
   }
   std::stable_sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.expected_us < b.expected_us; });
+  // What the model does not see is that ranks wait for each other once more with each message in a row.
+  const auto rounds = [&](const Choice& choice) { return choice.algorithm->cost(shape).rounds; };
+  auto first = all.begin();
+  for (auto one = all.begin(); one != all.end() && one->expected_us <= kAlike * all.front().expected_us; ++one) {
+    if (rounds(*one) < rounds(*first)) first = one;
+  }
+  std::rotate(all.begin(), first, first == all.end() ? first : first + 1);
   return all;
 }
 

@@ -48,9 +48,29 @@ void nodes_with_several_ranks(void**) {
   }
   equal(chosen(Collective::kAllreduce, 1 << 22, nodes), "hierarchical");
   equal(chosen(Collective::kAllreduce, 64, nodes), "hierarchical_one_hop");
-  const coll::Choice large = coll::choose(Collective::kAllreduce, 1 << 26, false, nodes, kFabric);
-  assert_true(large.segment_bytes >= 16384 && large.segment_bytes < 1 << 26 && large.segment_bytes % 4096 == 0);
   assert_null(coll::choose(Collective::kAllreduce, 1 << 20, false, Shape::of_sizes({4}), kFabric).algorithm);
+}
+
+// Segments serve to work while the link does, and to bound memory.
+void segments(void**) {
+  coll::Network card = kFabric;
+  card.overlap = 1;
+  const Shape nodes = Shape::of_sizes({8, 8, 8, 8});
+  for (const coll::Algorithm& algorithm : coll::algorithms()) {
+    if (algorithm.fits && !algorithm.fits(nodes)) continue;
+    coll::Selection selection(nodes, kFabric), overlapping(nodes, card);
+    for (size_t bytes = 1 << 10; bytes < size_t{1} << 33; bytes *= 2) {
+      const size_t plain = selection.of(algorithm.collective, bytes - 1, false, &algorithm).segment_bytes;
+      const size_t cut = overlapping.of(algorithm.collective, bytes - 1, false, &algorithm).segment_bytes;
+      const bool may_cut = !(algorithm.traits & coll::kWhole);
+      const bool bounds = may_cut && bytes > size_t{64} << 20;
+      if ((plain != 0) != bounds || plain % 4096 || plain > size_t{64} << 20) fail_msg("%s of %zu bytes: segments of %zu", algorithm.name, bytes, plain);
+      if (cut && (!may_cut || cut < 16384 || cut >= bytes || cut % 4096)) fail_msg("%s of %zu bytes: segments of %zu", algorithm.name, bytes, cut);
+    }
+  }
+  const coll::Choice large = coll::choose(Collective::kAllreduce, 1 << 26, false, nodes, card);
+  equal(large.algorithm->name, "hierarchical");
+  assert_true(large.segment_bytes >= 16384 && large.segment_bytes < 1 << 24);
 }
 
 void never_dearer_with_more_bandwidth(void**) {
@@ -116,6 +136,7 @@ void overrides(void**) {
 
 int main() {
   const CMUnitTest tests[] = {cmocka_unit_test(latency_and_bandwidth), cmocka_unit_test(nodes_with_several_ranks),
+                              cmocka_unit_test(segments),
                               cmocka_unit_test(never_dearer_with_more_bandwidth), cmocka_unit_test(explains_itself), cmocka_unit_test(overrides)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
