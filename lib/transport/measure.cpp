@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kMostMessages = 16;
 constexpr size_t kMostBytes = size_t{2} << 20;
-constexpr int64_t kPingNs = 6000000, kBurstNs = 4000000, kStreamNs = 18000000, kMostNs = 60000000;
+constexpr int64_t kPingNs = 3000000, kBurstNs = 3000000, kStreamNs = 12000000, kMostNs = 50000000;
 constexpr int kFewest = 4;  // of what is measured in that time, where it takes longer
 
 struct Command {

@@ -73,14 +73,14 @@ def main():
     with hosts.Hosts(len(sizes)) as network:
         for number in range(choice.rounds):
             rounds.append(run_round(network, layout, choice, ["none", *names]))
-            print(f"round {number + 1}: {rounds[-1]['transport']}, {json.dumps(rounds[-1]['job']['calibration'])}", file=sys.stderr)
+            print(f"round {number + 1}: {json.dumps(rounds[-1]['job']['calibration'])}", file=sys.stderr)
 
     times, counts = {}, {}
     for one in rounds:
         for row in one["results"]:
             times.setdefault(row["bytes"], {}).setdefault(row["algorithm"] or "none", []).append(row["median_us"])
             counts[row["bytes"]] = row["count"] * 4
-    print(f"{choice.collective} of float32 on {choice.nodes} ranks over {rounds[0]['transport']}, median of {choice.rounds} rounds, us")
+    print(f"{choice.collective} of float32 on {choice.nodes} ranks over {rounds[0]['job']['network']['provider']}, median of {choice.rounds} rounds, us")
     print("| bytes | " + " | ".join(names) + " | library | chose | fastest | chosen ÷ fastest |")
     print("|---:|" + "---:|" * (len(names) + 1) + "---|---|---:|")
     table = []
