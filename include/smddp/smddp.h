@@ -300,8 +300,9 @@ SMDDP_EXPORT smddp_status_t smddp_comm_get_name(smddp_comm_t comm, const char **
 /* A counter of this rank. Of comm alone: "fast_path", "eager", "two_copy", "zero_copy", "bytes"; "wire_messages_sent",
  * "wire_messages_received", "wire_bytes_sent", "wire_bytes_received"; and "COLLECTIVE:ALGORITHM", such as "allreduce:ring", collectives that
  * ran between nodes by it. Of its whole context: "engine_operations", "sleeps", "yields", "doorbell_rings", "progress_wakeups",
- * "wire_sleeps", "wire_naps", "wire_eager", "wire_rendezvous", "wire_puts", "wire_packets". name: of the counter. value: out. Any
- * thread. Errors: INVALID_ARGUMENT for an unknown name; the sentence lists them. smddp_comm_counter(3) */
+ * "wire_sleeps", "wire_naps", "wire_eager", "wire_rendezvous", "wire_puts", "wire_packets", "rail0_bytes" … "rail3_bytes",
+ * "lost_rails". name: of the counter. value: out. Any thread. Errors: INVALID_ARGUMENT for an unknown name; the sentence lists them.
+ * smddp_comm_counter(3) */
 SMDDP_EXPORT smddp_status_t smddp_comm_counter(smddp_comm_t comm, const char *name, uint64_t *value);
 
 /* Which transport joins this rank and rank peer: "self", "shared memory" or a provider. transport: out, static. smddp_comm_transport(3) */

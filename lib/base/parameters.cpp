@@ -49,6 +49,11 @@ constexpr Parameter kTable[parameter::kEnd] = {
      "Whether a thread of the library moves asynchronous operations while the program computes."},
     {"SMDDP_OFI_PROVIDER", Unit::kText, "", 0, 0, "", true,
      "libfabric provider between nodes, as fi_info(1) names it. Empty: the best by capability, of equals the first in libfabric's order."},
+    {"SMDDP_OFI_INTERFACES", Unit::kText, "", 0, 0, "", false,
+     "Interfaces for messages between nodes: names or their beginnings, with commas; ^ before them excludes. Empty: the one over which the "
+     "ranks have met, and others of its kind and speed."},
+    {"SMDDP_OFI_RAILS", Unit::kCount, "4", 1, 4, "", false,
+     "Most networks that the messages of a rank to other nodes are spread over. 1: one network."},
     {"SMDDP_ALGORITHM", Unit::kText, "", 0, 0, "", true,
      "Algorithms between nodes, as allreduce:ring,broadcast:binomial; a name alone is for every collective that has it. Where one does not fit "
      "a communicator, and where all its ranks are on one node, it has no effect. Empty: the cheapest by the figures of the network."},

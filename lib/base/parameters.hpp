@@ -39,6 +39,8 @@ enum Id : int {
   kP2pBuffer,
   kProgress,
   kOfiProvider,
+  kOfiInterfaces,
+  kOfiRails,
   kAlgorithm,
   kCalibration,
   kEnd

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/parameters.hpp"
+#include "bootstrap/rails.hpp"
 #include "core/comm.hpp"
 #include "core/descriptors.hpp"
 #include "node/join.hpp"
@@ -179,7 +180,11 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
 // Opens this rank's end of the network and learns those of all others.
 std::unique_ptr<engine::Wire> Context::open_wire(int64_t deadline) {
   transport::ofi::Options options;
-  options.source_address = address_;
+  const std::vector<bootstrap::RailPlace> own = bootstrap::own_rails(address_);
+  options.source_address = own.front().address;
+  for (const bootstrap::RailPlace& rail : bootstrap::shared_rails(meeting_, rank_, own, deadline)) {
+    options.rails.push_back({rail.name, rail.network, rail.address});
+  }
   options.messages.size = size();
   std::unique_ptr<transport::Transport> transport = transport::ofi::make(options);
   const std::vector<std::string> addresses = bootstrap::gather_texts(meeting_, rank_, transport->address(), deadline);

@@ -32,7 +32,12 @@ uint64_t counter(smddp_comm& comm, const std::string& name) {
              {"wire_eager", wire.eager},
              {"wire_rendezvous", wire.rendezvous},
              {"wire_puts", wire.puts},
-             {"wire_packets", wire.packets}};
+             {"wire_packets", wire.packets},
+             {"rail0_bytes", wire.rail_bytes[0]},
+             {"rail1_bytes", wire.rail_bytes[1]},
+             {"rail2_bytes", wire.rail_bytes[2]},
+             {"rail3_bytes", wire.rail_bytes[3]},
+             {"lost_rails", wire.lost_rails}};
   std::string known;
   for (const auto& counter : all) {
     if (name == counter.name) return counter.value;

@@ -67,6 +67,8 @@ struct Counters {
   uint64_t unexpected = 0;                      // messages and offers that came before their receive
   uint64_t unexpected_bytes = 0, unexpected_bytes_peak = 0;  // memory that such messages take now, and took at most
   uint64_t registrations = 0, registration_hits = 0;
+  uint64_t rail_bytes[4] = {};                  // sent over each network, where there are several
+  uint64_t lost_rails = 0;                      // times that one was given up, for one peer
 };
 
 class Transport {

@@ -6,7 +6,7 @@
 static const char *const names[] = {"fast_path", "eager", "two_copy", "zero_copy", "bytes", "wire_messages_sent", "wire_messages_received",
                                     "wire_bytes_sent", "wire_bytes_received", "engine_operations", "sleeps", "yields", "doorbell_rings",
                                     "progress_wakeups", "wire_sleeps", "wire_naps", "wire_eager", "wire_rendezvous", "wire_puts",
-                                    "wire_packets"};
+                                    "wire_packets", "rail0_bytes", "rail1_bytes", "rail2_bytes", "rail3_bytes", "lost_rails"};
 
 static void test_names(void **state) {
   (void)state;

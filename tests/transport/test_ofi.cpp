@@ -1,4 +1,4 @@
-// The suite over libfabric on this machine's loopback interface: test_ofi PROVIDER [write|tagged|packets].
+// The suite over libfabric on this machine's loopback interface: test_ofi PROVIDER [write|tagged|packets|rails]; rails: two of its addresses.
 #include "transport/conformance.hpp"
 #include "transport/ofi/ofi.hpp"
 #include "transport/ofi/provider.hpp"
@@ -10,10 +10,11 @@ namespace ofi = smddp::transport::ofi;
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: %s PROVIDER [write|tagged|packets]\n", argv[0]);
+    std::fprintf(stderr, "usage: %s PROVIDER [write|tagged|packets|rails]\n", argv[0]);
     return 2;
   }
   const std::string provider = argv[1];
+  const bool over_rails = argc > 2 && std::strcmp(argv[2], "rails") == 0;
   std::optional<ofi::Bulk> bulk;
   for (const ofi::Bulk one : {ofi::Bulk::kPackets, ofi::Bulk::kTagged, ofi::Bulk::kWrite}) {
     if (argc > 2 && std::strcmp(argv[2], ofi::bulk_name(one)) == 0) bulk = one;
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
     options.provider = provider;
     options.source_address = "127.0.0.1";
     options.bulk = bulk;
+    if (over_rails) options.rails = {{"lo", "one", "127.0.0.1"}, {"lo", "two", "127.0.0.2"}};
     options.messages.size = size;
     return ofi::make(options);
   };

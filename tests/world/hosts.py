@@ -1,4 +1,4 @@
-"""Several hosts on this machine: network namespaces on one bridge, held by processes of the test, so that nothing is left behind."""
+"""Several hosts on this machine: network namespaces on one bridge or several, held by processes of the test, so that nothing is left behind."""
 import subprocess
 
 NEEDS = ("unshare", "-n", "sh", "-c", "ip link add name a type veth peer name b && ip link add name c type bridge")
@@ -11,23 +11,26 @@ def why_not():
 
 
 class Hosts:
-    """Hosts 0 … count − 1, host h with the address 10.77.0.(h + 1) on its device v0."""
+    """Hosts 0 … count − 1, host h with the address 10.77.r.(h + 1) on its device vr, for each r below rails."""
 
-    def __init__(self, count):
+    def __init__(self, count, rails=1):
         self.processes = []
         try:
             self.switch = self._hold()
-            self._in(self.switch, "ip", "link", "add", "name", "bridge", "type", "bridge")
-            self._in(self.switch, "ip", "link", "set", "bridge", "up")
+            for rail in range(rails):
+                self._in(self.switch, "ip", "link", "add", "name", f"bridge{rail}", "type", "bridge")
+                self._in(self.switch, "ip", "link", "set", f"bridge{rail}", "up")
             self.hosts = []
             for host in range(count):
                 pid = self._hold()
                 self.hosts.append(pid)
-                self._in(self.switch, "ip", "link", "add", "name", f"port{host}", "type", "veth", "peer", "name", "v0", "netns", str(pid))
-                self._in(self.switch, "ip", "link", "set", f"port{host}", "master", "bridge", "up")
-                self._in(pid, "ip", "address", "add", f"10.77.0.{host + 1}/24", "dev", "v0")
-                self._in(pid, "ip", "link", "set", "v0", "up")
                 self._in(pid, "ip", "link", "set", "lo", "up")
+                for rail in range(rails):
+                    port, device = self.port(host, rail), f"v{rail}"
+                    self._in(self.switch, "ip", "link", "add", "name", port, "type", "veth", "peer", "name", device, "netns", str(pid))
+                    self._in(self.switch, "ip", "link", "set", port, "master", f"bridge{rail}", "up")
+                    self._in(pid, "ip", "address", "add", f"10.77.{rail}.{host + 1}/24", "dev", device)
+                    self._in(pid, "ip", "link", "set", device, "up")
         except BaseException:
             self.close()
             raise
@@ -39,6 +42,11 @@ class Hosts:
         return process.pid
 
     @staticmethod
+    def port(host, rail):
+        """The switch's end of a cable."""
+        return f"port{host}.{rail}"
+
+    @staticmethod
     def _in(pid, *command):
         subprocess.run(["nsenter", "-t", str(pid), "-n", *command], check=True, stdin=subprocess.DEVNULL)
 
@@ -46,22 +54,26 @@ class Hosts:
         """Words to put before a command that runs on the host."""
         return ("nsenter", "-t", str(self.hosts[host]), "-n")
 
-    def cut(self, host):
-        """Pulls the host's cable out."""
-        self._in(self.switch, "ip", "link", "set", f"port{host}", "down")
+    def cut(self, host, rail=0):
+        """Pulls one of the host's cables out."""
+        self._in(self.switch, "ip", "link", "set", self.port(host, rail), "down")
 
     def mend(self, host):
-        self._in(self.switch, "ip", "link", "set", f"port{host}", "up")
+        self._in(self.switch, "ip", "link", "set", self.port(host, 0), "up")
 
-    def sent_bytes(self, host):
-        """That have left the host over its cable so far."""
+    def sent_bytes(self, host, rail=0):
+        """That have left the host over a cable so far."""
         with open(f"/proc/{self.hosts[host]}/net/dev") as file:
-            line = next(line for line in file if line.split(":")[0].strip() == "v0")
+            line = next(line for line in file if line.split(":")[0].strip() == f"v{rail}")
         return int(line.split(":")[1].split()[8])
 
-    def limit(self, host, rate):
+    def take_down(self, host, rail=0):
+        """As its administrator may: ip link set down."""
+        self._in(self.hosts[host], "ip", "link", "set", f"v{rail}", "down")
+
+    def limit(self, host, rate, rail=0):
         """Both directions of a host's link, as tc writes rates: "1gbit"."""
-        for pid, device in ((self.switch, f"port{host}"), (self.hosts[host], "v0")):
+        for pid, device in ((self.switch, self.port(host, rail)), (self.hosts[host], f"v{rail}")):
             self._in(pid, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", "256kb", "latency", "50ms")
 
     def close(self):

@@ -9,6 +9,8 @@
 namespace smddp::transport::loopback {
 namespace {
 
+constexpr int64_t kBurstNs = 20000000;  // that a network of limited speed catches up with at once
+
 bool happens(std::mt19937_64& generator, double chance) {
   return chance > 0 && std::uniform_real_distribution<double>(0, 1)(generator) < chance;
 }
@@ -28,8 +30,10 @@ Hub::Hub(int ranks, const Faults& faults) : faults_(faults) {
 
 bool Hub::post(int from, int to, Item&& item) {
   if (draw(from, faults_.again)) return false;
-  if (posted_.fetch_add(1, std::memory_order_relaxed) + 1 == faults_.kill_after && faults_.victim >= 0) kill(faults_.victim);
-  if (dead(from) || dead(to)) return true;
+  const uint64_t posted = posted_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (posted == faults_.kill_after && faults_.victim >= 0) kill(faults_.victim);
+  if (posted == faults_.cut_after) cut();
+  if (is_cut() || dead(from) || dead(to)) return true;
   Box& box = *boxes_[static_cast<size_t>(to)];
   const std::lock_guard<std::mutex> lock(box.mutex);
   if (box.items.size() >= faults_.queue_items) return false;
@@ -58,10 +62,21 @@ void Hub::take(int rank, std::vector<Item>& items) {
   const std::lock_guard<std::mutex> lock(box.mutex);
   box.sleeping = false;
   ++box.turn;
+  if (is_cut()) box.items.clear();
   if (box.items.empty()) return;
-  const auto later = std::stable_partition(box.items.begin(), box.items.end(), [&](const Item& item) { return item.due < box.turn; });
-  items.assign(std::make_move_iterator(box.items.begin()), std::make_move_iterator(later));
-  box.items.erase(box.items.begin(), later);
+  const int64_t now = faults_.bytes_per_us > 0 ? now_ns() : 0;
+  box.paid_until = std::max(box.paid_until, now - kBurstNs);
+  size_t later = 0;
+  for (Item& item : box.items) {
+    if (item.due >= box.turn || (faults_.bytes_per_us > 0 && box.paid_until > now)) {
+      if (&item != &box.items[later]) box.items[later] = std::move(item);
+      ++later;
+      continue;
+    }
+    if (faults_.bytes_per_us > 0) box.paid_until += static_cast<int64_t>(static_cast<double>(item.bytes.size()) * 1000 / faults_.bytes_per_us);
+    items.push_back(std::move(item));
+  }
+  box.items.resize(later);
   if (faults_.reorder) std::shuffle(items.begin(), items.end(), box.network);
 }
 

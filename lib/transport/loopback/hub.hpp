@@ -1,7 +1,8 @@
 // A network inside one process: a mailbox for each rank, and faults drawn from a seed. Invariant: whatever the faults are, a packet or
-// put that was accepted arrives, unless a rank was killed.
+// put that was accepted arrives, unless a rank was killed or the network cut.
 #pragma once
 
+#include "base/clock.hpp"
 #include "base/unique_fd.hpp"
 
 #include <atomic>
@@ -27,6 +28,8 @@ struct Faults {
   size_t queue_items = 4096;  // that a mailbox holds before senders are refused
   size_t packet_bytes = 16384 + 64;
   size_t put_bytes = 1 << 20;  // 0: there are no puts
+  double bytes_per_us = 0;    // that a rank gets; 0: all at once
+  uint64_t cut_after = 0;     // items of all ranks; from then on nothing arrives anywhere
   int victim = -1;            // is killed after this many items of all ranks
   uint64_t kill_after = 0;
 };
@@ -50,6 +53,10 @@ class Hub {
   void kill(int rank) { boxes_[static_cast<size_t>(rank)]->dead.store(true, std::memory_order_relaxed); }
   bool dead(int rank) const { return boxes_[static_cast<size_t>(rank)]->dead.load(std::memory_order_relaxed); }
 
+  // From now on nothing arrives anywhere, and nobody is told. What is under way is lost.
+  void cut() { cut_.store(true, std::memory_order_relaxed); }
+  bool is_cut() const { return cut_.load(std::memory_order_relaxed); }
+
   // False: the mailbox is full, or the draw was against it.
   bool post(int from, int to, Item&& item);
   // What is due for this rank in its next turn.
@@ -68,6 +75,7 @@ class Hub {
     std::mutex mutex;
     std::vector<Item> items;
     uint64_t turn = 0;
+    int64_t paid_until = 0;  // now_ns() at which what was taken has arrived at the network's speed
     std::mt19937_64 network, own;  // under the mutex; of the rank's thread
     std::atomic<bool> dead{false};
     bool sleeping = false;
@@ -76,6 +84,7 @@ class Hub {
 
   const Faults faults_;
   std::atomic<uint64_t> posted_{0};
+  std::atomic<bool> cut_{false};
   std::vector<std::unique_ptr<Box>> boxes_;
 };
 

@@ -31,6 +31,10 @@ class LoopbackWire final : public Wire {
   void connect(const std::vector<std::string>& addresses, int) override {
     for (size_t i = 0; i < addresses.size(); ++i) {
       int place = -1;
+      if (addresses[i].empty()) {
+        places_.push_back(-1);
+        continue;
+      }
       if (addresses[i].size() == sizeof(place)) std::memcpy(&place, addresses[i].data(), sizeof(place));
       if (place < 0 || place >= hub_->size()) throw Error(SMDDP_ERR_TRANSPORT, format("the address of rank %zu is not of this hub", i));
       places_.push_back(place);
@@ -153,6 +157,16 @@ class LoopbackWire final : public Wire {
 
 std::unique_ptr<Transport> make(std::shared_ptr<Hub> hub, int rank, const MessageOptions& options) {
   return std::make_unique<MessageTransport>(std::make_unique<LoopbackWire>(std::move(hub), rank), options);
+}
+
+std::unique_ptr<Transport> make_rails(const std::vector<std::shared_ptr<Hub>>& hubs, int rank, const MessageOptions& options,
+                                      const rails::RailOptions& rail_options, const std::function<bool(int rank, size_t hub)>& has) {
+  std::vector<rails::Rail> all;
+  for (size_t i = 0; i < hubs.size(); ++i) {
+    if (has && !has(rank, i)) continue;
+    all.push_back({format("hub %zu", i), format("%zu", i), std::make_unique<LoopbackWire>(hubs[i], rank)});
+  }
+  return std::make_unique<MessageTransport>(std::make_unique<rails::RailWire>(std::move(all), rail_options), options);
 }
 
 }  // namespace smddp::transport::loopback

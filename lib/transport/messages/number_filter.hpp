@@ -19,6 +19,9 @@ class NumberFilter {
     return true;
   }
 
+  // All numbers below this one have been added.
+  uint32_t next() const { return next_; }
+
   // Whether it was added before.
   bool seen(uint32_t number) const {
     const uint32_t ahead = number - next_;

@@ -43,7 +43,8 @@ class Wire {
   virtual ~Wire() = default;
   virtual const WireLimits& limits() const = 0;
   virtual std::string address() const = 0;
-  virtual void connect(const std::vector<std::string>& addresses, int rank) = 0;  // throws
+  // Throws. An empty address: there is no way to that rank, and nobody asks for one.
+  virtual void connect(const std::vector<std::string>& addresses, int rank) = 0;
 
   // Copies header and payload, and sends them as one packet. False: again later. tracked: idle() is false until it has left.
   virtual bool packet(int peer, const void* header, size_t header_bytes, const void* payload, size_t payload_bytes, bool tracked) = 0;

@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "base/parameters.hpp"
 #include "transport/ofi/wire.hpp"
+#include "transport/rails/rail_wire.hpp"
 
 #include <algorithm>
 
@@ -15,9 +16,7 @@ std::string passed_over(const std::vector<Candidate>& all) {
   return text.empty() ? "libfabric offers none" : text;
 }
 
-}  // namespace
-
-std::unique_ptr<Transport> make(const Options& options) {
+Candidate choose(const Options& options) {
   const std::string provider = options.provider.empty() ? parameter_text(parameter::kOfiProvider) : options.provider;
   std::vector<Candidate> all = candidates(provider, options.source_address);
   if (all.empty() || !all.front().plan.usable) {
@@ -33,7 +32,26 @@ std::unique_ptr<Transport> make(const Options& options) {
     chosen.plan.put_bytes = put_bytes_of(chosen.capability, *options.bulk);
   }
   if (options.packet_bytes) chosen.plan.packet_bytes = std::min(options.packet_bytes, chosen.capability.max_message_bytes);
-  return std::make_unique<MessageTransport>(std::make_unique<OfiWire>(std::move(chosen)), options.messages);
+  return std::move(chosen);
+}
+
+std::unique_ptr<Wire> open_rails(Options options) {
+  std::vector<rails::Rail> all;
+  options.bulk = Bulk::kPackets;
+  for (const RailOptions& rail : options.rails) {
+    options.source_address = rail.source_address;
+    Candidate candidate = choose(options);
+    options.provider = candidate.capability.provider;
+    all.push_back({format("%s (%s)", rail.name.c_str(), rail.source_address.c_str()), rail.network, std::make_unique<OfiWire>(std::move(candidate))});
+  }
+  return std::make_unique<rails::RailWire>(std::move(all));
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> make(const Options& options) {
+  std::unique_ptr<Wire> wire = options.rails.empty() ? std::unique_ptr<Wire>(std::make_unique<OfiWire>(choose(options))) : open_rails(options);
+  return std::make_unique<MessageTransport>(std::move(wire), options.messages);
 }
 
 }  // namespace smddp::transport::ofi

@@ -86,6 +86,7 @@ void OfiWire::connect(const std::vector<std::string>& addresses, int) {
   peers_.assign(addresses.size(), FI_ADDR_UNSPEC);
   packets_to_.assign(addresses.size(), 0);
   for (size_t i = 0; i < addresses.size(); ++i) {
+    if (addresses[i].empty()) continue;
     const int inserted = fi_av_insert(endpoint_.av.get(), addresses[i].data(), 1, &peers_[i], 0, nullptr);
     if (inserted == 1) continue;
     throw Error(SMDDP_ERR_TRANSPORT, format("fi_av_insert of the address of rank %zu: %s, provider %s", i,
