@@ -102,7 +102,8 @@ bool RemoteMail::advance(int rank, Incoming& incoming) {
     }
     case Stage::kParcelAwaited:
       if (incoming.block == node::kNoOffset) {
-        if (mail_.is_full(incoming.letter.bytes)) return false;
+        // What a receive waits for comes whatever others have sent that nobody receives.
+        if (!mail_.awaits(rank, incoming.letter.tag) && mail_.is_full(incoming.letter.bytes)) return false;
         incoming.block = mail_.receive_block(incoming.letter.bytes);
         if (incoming.block == node::kNoOffset) return false;
       }

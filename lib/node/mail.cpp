@@ -76,6 +76,10 @@ Step Mail::send(int rank, int tag, const void* data, size_t bytes, Status& statu
   return Step::kDone;
 }
 
+bool Mail::awaits(int source, int tag) const {
+  return std::any_of(posted_.begin(), posted_.end(), [&](const Receive* receive) { return matches(*receive, source, tag); });
+}
+
 bool Mail::is_full(size_t bytes) {
   reclaim();
   return in_flight_bytes_ > 0 && in_flight_bytes_ + bytes > buffer_bytes_;

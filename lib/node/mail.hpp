@@ -71,6 +71,7 @@ class Mail {
 
   // A message from a rank of another node: short, or in a block of this rank's heap that receive_block() gave.
   void arrive(int source, const MailEntry& entry);
+  bool awaits(int source, int tag) const;  // whether a receive that is posted takes it
   bool is_full(size_t bytes);            // so many more would exceed what may be in flight
   uint64_t receive_block(size_t bytes);  // kNoOffset: no room now
   void drop_block(uint64_t offset);
