@@ -91,9 +91,10 @@ struct Comm {
     comm->board->name = "test";
     std::unique_ptr<engine::Route> route;
     if (plan.shape.node_count() > 1) {
-      route.reset(new engine::Route{*wire, plan.world_ranks, plan.indices, std::move(board_ranks), comm->rank, plan.first_sequence});
+      route.reset(new engine::Route{*wire, plan.world_ranks, plan.indices, std::move(board_ranks), comm->rank, plan.first_sequence, 0, {}});
     }
     comm->queue = std::make_unique<engine::Queue>(*comm->board, p2p_bytes, std::move(route));
+    comm->queue->ask = [](const control::Question&) {};  // nobody analyses
     return comm;
   }
 
