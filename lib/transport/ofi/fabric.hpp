@@ -49,6 +49,7 @@ class Fid {
     if (object_) fi_close(&object_->fid);
     object_ = object;
   }
+  void leave_open() { object_ = nullptr; }
 
  private:
   T* object_ = nullptr;
