@@ -1,5 +1,5 @@
 """Ranks on several hosts that call different things, come late, are stopped, give up or die: one sentence, the same on every rank."""
-# ctest: TIMEOUT 600 LABELS failure
+# ctest: TIMEOUT 1200 LABELS failure
 import re
 import signal
 import time
@@ -59,7 +59,7 @@ class FaultsOnHosts(rank_job.TestCase):
             for elements in (1, 65536):
                 with self.subTest(layout=layout, elements=elements), hosts.Hosts(2) as network:
                     with job_on(network, layout, program("mismatches"), str(elements)) as job:
-                        self.assert_ranks_end(job, 120)
+                        self.assert_ranks_end(job, 240)
 
     def test_late_rank(self):
         for layout in LAYOUTS:
