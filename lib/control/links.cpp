@@ -17,8 +17,8 @@
 namespace smddp::control {
 namespace {
 
-// A host that answers nothing for about 4 s is lost.
-constexpr int kIdleSeconds = 1, kProbeSeconds = 1, kProbes = 3, kUnsentMs = 4000;
+// A host that answers nothing for about 3 s is lost.
+constexpr int kIdleSeconds = 1, kProbeSeconds = 1, kProbes = 3, kUnsentMs = 3000;
 constexpr size_t kMostText = 8000;
 
 std::string encode(const Notice& notice) {
@@ -189,7 +189,7 @@ void Links::end(Link& link, int error, const Handler& handler) {
   notice.kind = Notice::Kind::kDied;
   notice.rank = link.rank;
   const bool host = error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH;
-  notice.text = format("rank %d died (%s)", link.rank, host ? "no sign of life from its host for 4 s" : "connection closed");
+  notice.text = format("rank %d died (%s)", link.rank, host ? "no sign of life from its host for 3 s" : "connection closed");
   send(notice);
   deliver(notice, handler);
 }
