@@ -143,7 +143,7 @@ def main():
             f"{result['exposed_communication_ratio']:.2f} of its exposed communication"
         )
         print(json.dumps(result), flush=True)
-    dist.destroy_process_group()
+    training.leave()
     sys.exit(0)
 
 

@@ -180,7 +180,7 @@ def main():
         for line in failed:
             print("FAILED:", line)
         print(json.dumps(result), flush=True)
-    dist.destroy_process_group()
+    training.leave()
     sys.exit(1 if failed else 0)
 
 

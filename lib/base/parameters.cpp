@@ -48,7 +48,7 @@ constexpr Parameter kTable[parameter::kEnd] = {
     {"SMDDP_PROGRESS_THREAD", Unit::kChoice, "on", 0, 0, "on|off", false,
      "Whether a thread of the library moves asynchronous operations while the program computes."},
     {"SMDDP_OFI_PROVIDER", Unit::kText, "", 0, 0, "", true,
-     "libfabric provider between nodes, as fi_info(1) names it. Empty: the best by capability, of equals the first in libfabric's order."},
+     "libfabric provider between nodes, as fi_info(1) names it. Empty: the best by capability, of equals one that is not layered over another."},
     {"SMDDP_OFI_INTERFACES", Unit::kText, "", 0, 0, "", false,
      "Interfaces for messages between nodes: names or their beginnings, with commas; ^ before them excludes. Empty: the one over which the "
      "ranks have met, and others of its kind and speed."},

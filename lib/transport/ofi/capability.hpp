@@ -20,6 +20,7 @@ struct Capability {
   bool registers_local = false, registers_remote = false;  // memory has to be registered before it is used here, by peers
   bool virtual_addresses = false;  // peers name memory by address, not by offset
   bool manual_progress = true;
+  bool layered = false;  // over another provider, whose work it adds to: of two otherwise alike the worse
 };
 
 enum class Bulk : uint8_t {
@@ -35,7 +36,7 @@ struct Plan {
   std::string reason;
   Bulk bulk = Bulk::kPackets;
   size_t packet_bytes = 0, put_bytes = 0;
-  int tier = 0;  // the higher the better; within one, a measurement decides
+  int tier = 0;  // the higher the better
 };
 
 Plan plan_for(const Capability& capability);

@@ -68,6 +68,7 @@ Capability capability_of(const fi_info& info) {
   c.registers_local = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
   c.registers_remote = (info.domain_attr->mr_mode & (FI_MR_PROV_KEY | FI_MR_ALLOCATED)) != 0;
   c.virtual_addresses = (info.domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+  c.layered = c.provider.find(';') != std::string::npos;
   c.manual_progress = info.domain_attr->data_progress != FI_PROGRESS_AUTO;
   return c;
 }
@@ -100,7 +101,8 @@ std::vector<Candidate> candidates(const std::string& provider, const std::string
     }
   }
   std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
-    return a.plan.usable != b.plan.usable ? a.plan.usable : a.plan.tier > b.plan.tier;
+    if (a.plan.usable != b.plan.usable) return a.plan.usable;
+    return a.plan.tier != b.plan.tier ? a.plan.tier > b.plan.tier : a.capability.layered < b.capability.layered;
   });
   return found;
 }
