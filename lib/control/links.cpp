@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -19,6 +20,7 @@ namespace {
 
 // A host that answers nothing for about 3 s is lost.
 constexpr int kIdleSeconds = 1, kProbeSeconds = 1, kProbes = 3, kUnsentMs = 3000;
+constexpr uint32_t kSilentMs = 1500;  // then nobody is asked over this connection
 constexpr size_t kMostText = 8000;
 
 std::string encode(const Notice& notice) {
@@ -58,6 +60,14 @@ void probe_often(int fd) {
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, kUnsentMs);
 }
 
+// Whether the other host has acknowledged nothing for longer than it takes to answer a probe. Data that is sent to a host that has vanished
+// begins the kernel's waiting anew.
+bool is_silent(int fd) {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv) > kSilentMs;
+}
+
 }  // namespace
 
 Links::Links(int rank, int size, const std::vector<int>& peers, std::vector<UniqueFd> connections)
@@ -92,7 +102,8 @@ uint32_t Links::send(Notice notice) {
 void Links::pass_on(const Notice& notice, const Link* except) {
   const std::string frame = encode(notice);
   for (Link& link : links_) {
-    if (&link != except) post(link, frame);
+    if (&link == except || (notice.kind == Notice::Kind::kInquiry && !link.closed && is_silent(link.fd.get()))) continue;
+    post(link, frame);
   }
 }
 
