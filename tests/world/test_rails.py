@@ -37,8 +37,7 @@ class Rails(rank_job.TestCase):
                     rails, lost = self.counters(job, rank)
                     self.assertEqual(lost, 0, job.report())
                     self.assertEqual(rails[2:], [0, 0], job.report())
-                    self.assertGreater(rails[1], rails[0] / 5, job.report())
-                    self.assertLess(rails[1], rails[0], job.report())
+                    self.assertGreater(min(rails[:2]), sum(rails) / 10, job.report())  # in which proportion: tests/bench/rails
 
     def test_one_network_is_none_of_several(self):
         with hosts.Hosts(2) as network, self.job(network, 65536, 0) as job:
