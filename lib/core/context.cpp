@@ -232,12 +232,15 @@ void Context::finalize() {
 void Context::farewell() {
   engine::Wire* wire = engine_->wire();
   if (!wire) return;
-  wire->transport().quiesce(deadline_after_ms(kFarewellMs));
   control::Notice notice;
   notice.kind = control::Notice::Kind::kFinalized;
   notice.rank = rank_;
   notice.text = format("rank %d has finalized", rank_);
-  links_->send(notice);
+  // After a death others wait for this rank in communicators that the dead one was no member of: they learn at once that they do so in vain.
+  const bool at_once = wire->any_dead();
+  if (at_once) links_->send(notice);
+  wire->transport().quiesce(deadline_after_ms(kFarewellMs));
+  if (!at_once) links_->send(notice);
   const int64_t limit = deadline_after_ms(kFarewellMs);
   while (!wire->all_left() && now_ns() < limit) {
     if (!wire->transport().progress()) usleep(1000);

@@ -1,5 +1,7 @@
 #include "engine/wire.hpp"
 
+#include <algorithm>
+
 namespace smddp::engine {
 
 Wire::Wire(std::unique_ptr<transport::Transport> transport, int ranks, int remote)
@@ -42,6 +44,11 @@ std::string Wire::departed(int rank) const {
 bool Wire::is_dead(int rank) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return ranks_[static_cast<size_t>(rank)].dead;
+}
+
+bool Wire::any_dead() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.dead; });
 }
 
 int Wire::take_index() {

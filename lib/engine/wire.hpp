@@ -30,6 +30,7 @@ class Wire {
   // Whether a rank of another node has left, and died.
   bool has_left(int rank) const { return !all_there() && !departed(rank).empty(); }
   bool is_dead(int rank) const;
+  bool any_dead() const;
 
   // Why a rank will say nothing more; "" while it may. One that has finalized may have said things that are still on their way.
   std::string departed(int rank) const;
