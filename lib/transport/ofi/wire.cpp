@@ -201,6 +201,7 @@ bool OfiWire::put(int peer, const void* data, size_t bytes, uint64_t address, ui
 }
 
 void OfiWire::abandon(int peer) {
+  broken_ = true;
   puts_.each_busy([&](Slot& slot) {
     if (slot.peer == peer) fi_cancel(&endpoint_.ep->fid, &slot.scratch);
   });
@@ -251,6 +252,7 @@ void OfiWire::failed(WireSink& sink) {
   auto* slot = static_cast<Slot*>(error.op_context);
   if (!slot) return;
   if (error.err != FI_ECANCELED) {
+    broken_ = true;
     log(Level::kInfo, -1, "provider %s: an operation with peer %d failed: %s (%d)", candidate_.capability.provider.c_str(), slot->peer,
         fi_strerror(error.err), error.err);
   }
@@ -289,11 +291,11 @@ Sleep OfiWire::arm() { return waiting_.arm(); }
 
 void OfiWire::close() {
   if (std::exchange(closed_, true)) return;
-  // In fi_close of ofi_rxm (libfabric 1.17) a completion that belongs to nothing crashes the process, once in some hundred connections
-  // that broke with messages under way. Where nothing moves without this rank's calls, memory is as safe without the close.
-  bool under_way = in_flight_ > 0;
-  tagged_.each_busy([&](Slot&) { under_way = true; });
-  if (under_way && candidate_.capability.manual_progress) endpoint_.leave_open();
+  // In fi_close of ofi_rxm (libfabric 1.17) a completion that belongs to nothing, as of a small packet that was not tracked, crashes the
+  // process where a connection broke with messages under way. Where nothing moves without this rank's calls, memory is as safe without the close.
+  bool leave = in_flight_ > 0 || (broken_ && candidate_.capability.layered);
+  tagged_.each_busy([&](Slot&) { leave = true; });
+  if (leave && candidate_.capability.manual_progress) endpoint_.leave_open();
   else endpoint_.close();
 }
 

@@ -100,6 +100,7 @@ class OfiWire final : public Wire {
   std::vector<Slot*> unposted_;  // receives that the provider refused for now
   uint64_t last_tag_ = 0;
   size_t in_flight_ = 0;
+  bool broken_ = false;  // a connection, or so it seems
   bool closed_ = false;
 };
 

@@ -142,6 +142,7 @@ void RailWire::give_up(int index, size_t place, const std::string& reason) {
   log(Level::kWarn, rank_, "rail %s to rank %d is given up: %s; %zu packets go over the others", rails_[lane.rail].name.c_str(), index,
       reason.c_str(), lane.on_the_way().count());
   lane.give_up(peer.waiting);
+  rails_[lane.rail].wire->abandon(index);
   peer.lost |= uint32_t{1} << place;
   ++lost_;
   if (!flush(index)) make_busy(index);
