@@ -19,7 +19,7 @@ namespace smddp::node {
 namespace {
 
 constexpr size_t kSizes[] = {4096, 32768};
-constexpr size_t kLargest = 32768;
+constexpr size_t kLargest = kSizes[std::size(kSizes) - 1];
 constexpr int kRounds = 32;                   // of each size: once through the caches, once past them
 constexpr int kFewest = 5;                    // rounds that tell anything
 constexpr int64_t kPatienceNs = 30'000'000;   // for everything

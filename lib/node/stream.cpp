@@ -20,7 +20,7 @@ namespace {
 // From here on, results are written past the cache: they would only evict what is still needed.
 constexpr size_t kStreamBytes = 1u << 20;
 
-bool streams(const Call& call, int size) { return contribution_bytes(call, size) >= kStreamBytes; }
+bool outgrows_cache(const Call& call, int size) { return contribution_bytes(call, size) >= kStreamBytes; }
 
 // Where a contribution that all readers take whole begins in sendbuf.
 size_t send_begin(const Call& call, const Range& piece) { return cuts_shares(call.collective) ? piece.begin : 0; }
@@ -131,7 +131,7 @@ void Board::write_result(const Operation& operation, uint32_t k, size_t count) {
   const Range piece = piece_of(call, size_, rank_);
   const size_t begin = segment_of(piece.length, k, operation.segment_elements).begin;
   const size_t at = (call.collective == Collective::kReduceScatter ? begin : piece.begin + begin) * element;
-  const bool to_peers = has_share(call.collective), past_for_peers = group_.streams(bytes);
+  const bool to_peers = has_share(call.collective), past_for_peers = group_.streams(bytes), large = size_ == 2 && outgrows_cache(call, size_);
   targets_.clear();
   if (reads(call, rank_)) targets_.push_back({static_cast<unsigned char*>(call.recvbuf) + at, false});
   bool read_from_here = false;
@@ -139,13 +139,13 @@ void Board::write_result(const Operation& operation, uint32_t k, size_t count) {
     if (r == rank_ || !reads(call, r)) continue;
     const uint64_t recv = descriptor(operation, r).recv_offset;
     if (recv == kNoOffset) read_from_here = true;
-    else targets_.push_back({group_.arena()->at(recv) + at, past_for_peers || (streams(call, size_) && size_ == 2)});
+    else targets_.push_back({group_.arena()->at(recv) + at, past_for_peers || large});
   }
   if (read_from_here && !operation.zero_recv) targets_.push_back({piece_window(window_, k, size_), past_for_peers});
   if (targets_.empty()) return;
   // A result that goes nowhere else from here may leave the cache: it is large, or peers read it in recvbuf.
   if (targets_.size() <= 2 && reads(call, rank_)) {
-    targets_[0].past_cache = read_from_here && operation.zero_recv ? past_for_peers : streams(call, size_) && size_ == 2;
+    targets_[0].past_cache = read_from_here && operation.zero_recv ? past_for_peers : large;
   }
   const Target first = targets_[0], second = targets_.size() > 1 ? targets_[1] : Target{nullptr, false};
   const bool swap = second.past_cache && !first.past_cache;
@@ -197,7 +197,7 @@ bool Board::reduce_segment(Operation& operation) {
       if (!contributes(call, r)) continue;
       const size_t block = call.collective == Collective::kAlltoall ? static_cast<size_t>(r) * call.count * element : 0;
       unsigned char* to = static_cast<unsigned char*>(call.recvbuf) + block + part.begin * element;
-      if (to != sources_[static_cast<size_t>(r)]) reduce::copy(to, sources_[static_cast<size_t>(r)], bytes, streams(call, size_));
+      if (to != sources_[static_cast<size_t>(r)]) reduce::copy(to, sources_[static_cast<size_t>(r)], bytes, outgrows_cache(call, size_));
     }
   } else if (bytes) {
     write_result(operation, k, part.length);
@@ -249,7 +249,7 @@ bool Board::gather_segment(Operation& operation) {
   }
   const size_t element = dtype_bytes(call.dtype);
   const Arena& arena = *group_.arena();
-  const bool past_cache = streams(call, size_);
+  const bool past_cache = outgrows_cache(call, size_);
   for (int i = 0; i < size_ && !operation.zero_recv; ++i) {
     const int r = (rank_ + i) % size_;
     if ((r == rank_ && exchange) || !(exchange || contributes(call, r))) continue;

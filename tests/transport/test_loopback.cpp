@@ -1,5 +1,6 @@
 // The suite over loopback: as it is, and with every fault, by seed: test_loopback [SEED …].
 #include "transport/conformance.hpp"
+#include "transport/faults.hpp"
 #include "transport/loopback/loopback.hpp"
 
 #include <sched.h>
@@ -28,16 +29,9 @@ test::Network network_of(const std::string& name, const loopback::Faults& faults
 }
 
 loopback::Faults every_fault(uint64_t seed) {
-  loopback::Faults faults;
-  faults.seed = seed;
-  faults.delay = 0.2;
-  faults.reorder = true;
-  faults.duplicate = 0.1;
-  faults.again = 0.1;
+  loopback::Faults faults = test::packet_faults(seed);
   faults.late_conceal = 0.5;
-  faults.queue_items = 300;
   faults.put_bytes = seed % 3 == 0 ? 0 : 5000;
-  faults.packet_bytes = seed % 2 ? 8900 : 16384 + 64;
   return faults;
 }
 

@@ -1,5 +1,6 @@
 // The suite over several rails: two loopback networks of different speed and faults, one of which may go down: test_rails [SEED …].
 #include "transport/conformance.hpp"
+#include "transport/faults.hpp"
 #include "transport/loopback/loopback.hpp"
 #include "transport/messages/packet.hpp"
 
@@ -39,18 +40,6 @@ RailNetwork network_of(const std::string& name, const std::vector<loopback::Faul
     return loopback::make_rails(*hubs, rank, messages, options, has);
   };
   return network;
-}
-
-loopback::Faults every_fault(uint64_t seed) {
-  loopback::Faults faults;
-  faults.seed = seed;
-  faults.delay = 0.2;
-  faults.reorder = true;
-  faults.duplicate = 0.1;
-  faults.again = 0.1;
-  faults.queue_items = 300;
-  faults.packet_bytes = seed % 2 ? 8900 : 16384 + 64;
-  return faults;
 }
 
 loopback::Faults slow(double bytes_per_us) {
@@ -99,7 +88,7 @@ std::string speeds(const Network&) {
 // One rail goes down in the middle, early or late, whichever: every message arrives, once; each rank knows of it.
 std::string goes_down(const Network&) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
-    std::vector<loopback::Faults> faults{every_fault(seed), every_fault(seed + 100)};
+    std::vector<loopback::Faults> faults{packet_faults(seed), packet_faults(seed + 100)};
     faults[seed % 2].cut_after = 1 + seed * 37 % 400;
     const std::string wrong = run(network_of("a rail that goes down", faults, kHasty), 2, [](Rank& rank) -> std::string {
       TRY(exchange(rank, 4, 100, 1));
@@ -204,7 +193,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < (argc > 1 ? argc : 3); ++i) {
     const char* text = argc > 1 ? argv[i] : seeds[i];
     const uint64_t seed = std::strtoull(text, nullptr, 10);
-    std::vector<loopback::Faults> faults{every_fault(seed), every_fault(seed + 1)};
+    std::vector<loopback::Faults> faults{packet_faults(seed), packet_faults(seed + 1)};
     faults[seed % 2].bytes_per_us = 50;
     faults[(seed + 1) % 2].cut_after = 2000 + seed * 777 % 3000;
     RailNetwork network = network_of(std::string("rails, one goes down, faults of seed ") + text, faults, kHasty);
