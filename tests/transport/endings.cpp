@@ -153,7 +153,7 @@ std::string dead_peer(const Network& network) {
       std::printf("%s: rank %d: %s\n", rank.network.name.c_str(), rank.rank, rank.transport.failure().c_str());
       EXPECT(rank.network.may_close, "%s", rank.transport.failure().c_str());
     }
-    rank.meet();
+    rank.meet_serving();
     return {};
   }, false);
 }

@@ -97,6 +97,12 @@ void Rank::progress_for(int64_t ns) {
   while (now_ns() < end) pause(transport, idle);
 }
 
+void Rank::meet_serving() {
+  const uint64_t number = meeting_.come();
+  int idle = 0;
+  while (!meeting_.over(number)) pause(transport, idle);
+}
+
 // Dissemination: in round k a token goes 2^k ranks further.
 std::string Rank::meet_moving() {
   static thread_local uint64_t round = 0;
@@ -112,10 +118,41 @@ std::string Rank::meet_moving() {
   return {};
 }
 
+uint64_t Meeting::come() {
+  const std::lock_guard lock(mutex_);
+  const uint64_t number = number_;
+  ++there_;
+  end_if_complete();
+  return number;
+}
+
+bool Meeting::over(uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  return number_ != number;
+}
+
+void Meeting::wait(uint64_t number) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return number_ != number; });
+}
+
+void Meeting::leave() {
+  const std::lock_guard lock(mutex_);
+  --expected_;
+  end_if_complete();
+}
+
+void Meeting::end_if_complete() {
+  if (there_ < expected_ || there_ == 0) return;
+  there_ = 0;
+  ++number_;
+  changed_.notify_all();
+}
+
 std::string run(const Network& network, int size, const Body& body, bool quiesce) {
   if (network.begin) network.begin(size);
   std::vector<std::string> addresses(static_cast<size_t>(size)), wrongs(static_cast<size_t>(size));
-  std::barrier<> meeting(size);
+  Meeting meeting(size);
   std::atomic<bool> failed{false};
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
@@ -129,7 +166,7 @@ std::string run(const Network& network, int size, const Body& body, bool quiesce
         wrong = error.what();
         failed = true;
       }
-      meeting.arrive_and_wait();
+      meeting.wait(meeting.come());
       if (failed) return;
       try {
         transport->connect(addresses, rank);
@@ -139,7 +176,7 @@ std::string run(const Network& network, int size, const Body& body, bool quiesce
       } catch (const std::exception& error) {
         wrong = error.what();
       }
-      meeting.arrive_and_drop();
+      meeting.leave();
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -6,10 +6,11 @@
 #include "base/error.hpp"
 #include "transport/transport.hpp"
 
-#include <barrier>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,27 @@ struct Network {
   bool may_close = false;           // a dead peer may cost the whole transport
 };
 
+// Where the threads of a world wait for each other; unlike std::barrier it can be asked, so that one can wait and do something else.
+class Meeting {
+ public:
+  explicit Meeting(int expected) : expected_(expected) {}
+  uint64_t come();  // the number of this meeting
+  bool over(uint64_t number);
+  void wait(uint64_t number);
+  void leave();  // is not expected any more
+
+ private:
+  void end_if_complete();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int expected_, there_ = 0;
+  uint64_t number_ = 0;
+};
+
 class Rank {
  public:
-  Rank(Transport& transport, const Network& network, std::barrier<>& meeting, int rank, int size)
+  Rank(Transport& transport, const Network& network, Meeting& meeting, int rank, int size)
       : transport(transport), network(network), rank(rank), size(size), meeting_(meeting) {}
 
   Transport& transport;
@@ -47,9 +66,11 @@ class Rank {
 
   int other() const { return rank ^ 1; }
 
-  // All threads of the world have come here.
-  void meet() { meeting_.arrive_and_wait(); }
-  // The same, while messages go on moving.
+  // All threads of the world have come here; this one serves nobody meanwhile.
+  void meet() { meeting_.wait(meeting_.come()); }
+  // The same, and what others wait for goes on leaving: a send that is done may still be with its transport.
+  void meet_serving();
+  // All ranks have come here, as their messages say.
   std::string meet_moving();
 
   // Posts, waiting while the transport says again; "" or what is wrong.
@@ -64,7 +85,7 @@ class Rank {
   void progress_for(int64_t ns);
 
  private:
-  std::barrier<>& meeting_;
+  Meeting& meeting_;
 };
 
 using Body = std::function<std::string(Rank&)>;
