@@ -18,12 +18,13 @@
 namespace smddp::node {
 namespace {
 
-constexpr size_t kSizes[] = {4096, 32768};
+// The largest is more than a core keeps to itself: what it has changed may be dear to fetch from its own cache, yet cheap from a shared one.
+constexpr size_t kSizes[] = {4096, 32768, 524288};
+constexpr int kRounds[] = {32, 32, 12};       // of each size: once through the caches, once past them
 constexpr size_t kLargest = kSizes[std::size(kSizes) - 1];
-constexpr int kRounds = 32;                   // of each size: once through the caches, once past them
 constexpr int kFewest = 5;                    // rounds that tell anything
 constexpr int64_t kPatienceNs = 30'000'000;   // for everything
-constexpr double kWorthIt = 0.9;              // of the time through the caches
+constexpr double kWorthIt = 0.7;              // of the time through the caches
 
 bool move_to(int cpu) {
   const size_t bytes = CPU_ALLOC_SIZE(static_cast<size_t>(cpu) + 1);
@@ -36,80 +37,74 @@ bool move_to(int cpu) {
   return moved;
 }
 
-// A buffer that two threads, each on its CPU, write and read in turns.
-class RoundTrips {
+// Two threads, each on its CPU, write a buffer for the other and read the other's, in step.
+class Exchange {
  public:
-  RoundTrips(int writer_cpu, int reader_cpu) {
-    std::thread reader([&] { read(reader_cpu); });
+  Exchange(int cpu, int other_cpu) {
+    std::thread other([&] { run(1, other_cpu); });
     try {
-      std::thread([&] { write(writer_cpu); }).join();
+      std::thread([&] { run(0, cpu); }).join();
     } catch (const std::system_error&) {
       over_.store(true);
     }
-    reader.join();
+    other.join();
   }
 
   // Whether most rounds of a size were faster past the caches. Rounds are compared, not times: other work disturbs both kinds alike.
   bool streams(size_t size) const { return rounds_[size] >= kFewest && 2 * won_[size] > rounds_[size]; }
 
  private:
-  void write(int cpu) {
-    if (move_to(cpu)) {
-      for (int i = 0; i < kRounds && !over_.load(std::memory_order_relaxed); ++i) {
-        for (size_t size = 0; size < std::size(kSizes); ++size) {
-          int64_t took_ns[2];
-          for (const bool stream : {false, true}) {
-            const int64_t start = now_ns();
-            reduce::copy(shared_, private_, kSizes[size], stream);
-            bytes_ = kSizes[size];
-            turn_.fetch_add(1, std::memory_order_acq_rel);
-            if (!await_turn(0)) break;
-            took_ns[stream] = now_ns() - start;
-          }
-          if (over_.load(std::memory_order_relaxed)) break;
-          ++rounds_[size];
-          won_[size] += static_cast<double>(took_ns[true]) < kWorthIt * static_cast<double>(took_ns[false]);
+  void run(int me, int cpu) {
+    uint32_t turn = 0;
+    bool goes_on = move_to(cpu);
+    for (size_t size = 0; size < std::size(kSizes); ++size) {
+      for (int i = 0; i < kRounds[size] && goes_on; ++i) {
+        int64_t took_ns[2];
+        for (const bool stream : {false, true}) {
+          const int64_t start = now_ns();
+          goes_on = goes_on && step(me, turn++, kSizes[size], stream);
+          took_ns[stream] = now_ns() - start;
         }
+        if (me != 0 || !goes_on) continue;
+        ++rounds_[size];
+        won_[size] += static_cast<double>(took_ns[true]) < kWorthIt * static_cast<double>(took_ns[false]);
       }
     }
-    over_.store(true, std::memory_order_release);
+    if (!goes_on) over_.store(true, std::memory_order_release);
   }
 
-  void read(int cpu) {
-    if (!move_to(cpu)) over_.store(true, std::memory_order_release);
-    while (await_turn(1)) {
-      std::memcpy(copy_, shared_, bytes_);
-      turn_.fetch_add(1, std::memory_order_acq_rel);
+  bool step(int me, uint32_t turn, size_t bytes, bool stream) {
+    Side& own = sides_[me];
+    const Side& other = sides_[1 - me];
+    reduce::copy(own.shared[turn % 2], own.from, bytes, stream);
+    own.turn.store(turn + 1, std::memory_order_release);
+    for (int i = 1; other.turn.load(std::memory_order_acquire) <= turn; ++i) {
+      if (over_.load(std::memory_order_acquire) || (i % 64 == 0 && now_ns() >= limit_)) return false;
     }
+    std::memcpy(own.to, other.shared[turn % 2], bytes);
+    return true;
   }
 
-  // Until the turn is odd (of the reader) or even; false when it will not come.
-  bool await_turn(uint32_t whose) {
-    for (int i = 0;; ++i) {
-      if (turn_.load(std::memory_order_acquire) % 2 == whose) return true;
-      if (over_.load(std::memory_order_acquire)) return false;
-      if (i % 64 == 63 && now_ns() >= limit_) over_.store(true, std::memory_order_release);
-    }
-  }
-
-  alignas(4096) unsigned char shared_[kLargest] = {};
-  alignas(4096) unsigned char private_[kLargest] = {};
-  alignas(4096) unsigned char copy_[kLargest] = {};
-  size_t bytes_ = 0;
+  struct Side {
+    alignas(4096) unsigned char shared[2][kLargest] = {};  // in turns: the other one may still read the one before
+    alignas(4096) unsigned char from[kLargest] = {};
+    alignas(4096) unsigned char to[kLargest] = {};
+    alignas(128) std::atomic<uint32_t> turn{0};
+  };
+  Side sides_[2];
   int rounds_[std::size(kSizes)] = {}, won_[std::size(kSizes)] = {};
   const int64_t limit_ = now_ns() + kPatienceNs;
-  alignas(128) std::atomic<uint32_t> turn_{0};
   std::atomic<bool> over_{false};
 };
 
-uint64_t measure(int writer_cpu, int reader_cpu) {
+uint64_t measure(int cpu, int other_cpu) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   uint64_t from = kNeverStream;
   try {
-    const auto trips = std::make_unique<RoundTrips>(writer_cpu, reader_cpu);
-    for (size_t size = std::size(kSizes); size-- > 0 && trips->streams(size);) from = kSizes[size];
+    const auto exchange = std::make_unique<Exchange>(cpu, other_cpu);
+    for (size_t size = std::size(kSizes); size-- > 0 && exchange->streams(size);) from = kSizes[size];
   } catch (const std::exception&) {  // no memory or no thread: whoever needs one next says so
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

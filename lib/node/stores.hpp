@@ -10,7 +10,7 @@ namespace smddp::node {
 
 constexpr uint64_t kNeverStream = ~uint64_t{0};
 
-// The smallest piece that is moved faster past the caches, by a few round trips between the first and the last of these CPUs, in some
+// The smallest piece that is moved faster past the caches, by a few exchanges between the first and the last of these CPUs, in some
 // milliseconds; kNeverStream if none is, or where the CPUs cannot be used. The first answer for a pair of CPUs stays.
 uint64_t measured_stream_bytes(const std::vector<int>& cpus);
 
