@@ -13,11 +13,14 @@ import time
 
 import contestants as cast
 import network
+import placement
 import report
 from install import cache_folder
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLLECTIVES = ("allreduce", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall", "gather", "scatter", "barrier")
+MORE_ROUNDS = 4    # times as many as asked for, while the CPUs move
+FEWEST_ROUNDS = 3  # at one distance, for a table
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -53,7 +56,7 @@ def arguments():
                    help="sizes (default 4,64,4K,64K,1M,4M,16M,64M)")
     p.add_argument("--collectives", type=listed(collective), default=["allreduce"], metavar="NAME,…",
                    help="collectives (default allreduce): " + ", ".join(COLLECTIVES))
-    p.add_argument("--rounds", type=int, default=5, metavar="R", help="turns of each contestant (default 5)")
+    p.add_argument("--rounds", type=int, default=5, metavar="R", help="turns of each contestant (default 5); more while the CPUs' distance from each other changes")
     p.add_argument("--only", type=listed(str), metavar="NAME,…",
                    help=f"contestants: {', '.join(local)}; with --hosts {', '.join(between)}")
     p.add_argument("--skip", type=listed(str), default=[], metavar="NAME,…", help="contestants to leave out")
@@ -125,23 +128,43 @@ def prepared(machine, contestants, names):
     return ready, absent
 
 
+def samples_of(turns):
+    """{contestant: {kind: {bytes: [figures of each round]}}}."""
+    samples = {}
+    for t in turns:
+        for m in t["found"]:
+            samples.setdefault(t["name"], {}).setdefault(m["kind"], {}).setdefault(m["bytes"], []).append(
+                {"median_us": m["median_us"], "min_us": m["min_us"]})
+    return samples
+
+
 def compare(machine, ready, ranks, collective, args):
-    """All turns of one table: {contestant: {kind: {bytes: [median of each round]}}}, minima, and how turns failed."""
-    samples, failures = {}, {}
-    for r in range(args.rounds):
-        for c in ready:
-            if c.name in failures or (c.collectives and collective not in c.collectives):
-                continue
+    """The tables of one collective: one for each distance of the CPUs at which all contestants have had their turns, or one of all turns
+    where the distance is unknown or never lasts."""
+    ready = [c for c in ready if not c.collectives or collective in c.collectives]
+    turns, failures, rounds = [], {}, 0
+    before = None if args.hosts else placement.distance_us(machine)
+    most = args.rounds * (MORE_ROUNDS if before else 1)
+    while rounds < most and not (before and placement.complete(turns, [c.name for c in ready if c.name not in failures], args.rounds)):
+        rounds += 1
+        for c in (c for c in ready if c.name not in failures):
             start = time.monotonic()
             found, ended = turn(machine, c, ranks, collective, args.sizes)
-            print(f"{collective} {ranks} ranks, round {r + 1} of {args.rounds}: {c.name} {time.monotonic() - start:.1f} s {ended}",
-                  file=sys.stderr)
+            after = before and placement.distance_us(machine)
+            distance = placement.settled(before, after)
+            before = after
+            print(f"{collective} {ranks} ranks, round {rounds}: {c.name} {time.monotonic() - start:.1f} s {ended}"
+                  + (f", CPUs at {distance:.3f} us" if distance else ""), file=sys.stderr)
             if ended != "ok":
                 failures[c.name] = ended
-            for m in found:
-                samples.setdefault(c.name, {}).setdefault(m["kind"], {}).setdefault(m["bytes"], []).append(
-                    {"median_us": m["median_us"], "min_us": m["min_us"]})
-    return {"collective": collective, "ranks": ranks, "samples": samples, "failures": failures}
+            turns.append({"name": c.name, "distance_us": distance, "found": found})
+    table = {"collective": collective, "ranks": ranks, "failures": failures, "turns": len(turns)}
+    whole = placement.complete(turns, [c.name for c in ready if c.name not in failures], min(args.rounds, FEWEST_ROUNDS))
+    tables = []
+    for low, high in whole:
+        here = placement.chosen(turns, low, high)
+        tables.append(table | {"distance_us": placement.median_distance(here), "taken": len(here), "samples": samples_of(here)})
+    return tables or [table | {"distance_us": None, "taken": len(turns), "samples": samples_of(turns)}]
 
 
 def main():
@@ -156,7 +179,8 @@ def main():
         sys.exit("no contestant can run")
     with network.open_hosts(max(args.ranks)) if args.hosts else contextlib.nullcontext() as hosts:
         machine.hosts = hosts.hosts if hosts else ()
-        tables = [compare(machine, ready, ranks, collective, args) for collective in args.collectives for ranks in args.ranks]
+        tables = [table for collective in args.collectives for ranks in args.ranks
+                  for table in compare(machine, ready, ranks, collective, args)]
     result = {"machine": platform.machine(), "cpu": report.cpu_name(), "cpus": machine.cpus, "rounds": args.rounds,
               "take": args.take, "realtime": args.realtime, "hosts": args.hosts, "sizes": args.sizes, "absent": absent, "tables": tables,
               "contestants": [{"name": c.name, "label": c.label, "role": c.role, "settings": c.settings, "version": c.version}

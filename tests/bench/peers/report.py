@@ -80,6 +80,8 @@ def table_text(table, result):
         rows.append(row)
     where = " on hosts of their own" if result["hosts"] else ""
     lines = [f"## {table['collective']}, float32, {table['ranks']} ranks{where}: µs", ""]
+    if table["distance_us"]:
+        lines += [f"While a bare exchange of 4 bytes between the CPUs took {table['distance_us']:.3f} µs: {table['taken']} of {table['turns']} turns.", ""]
     lines += ["| " + " | ".join(r) + " |" for r in [head, ["---:"] * len(head), *rows]]
     labels = {c["name"]: c["label"] for c in contestants}
     lines += [""] + [f"{labels[name]}: {why}; it took no further turn.\n" for name, why in table["failures"].items()]
