@@ -10,7 +10,9 @@
 namespace smddp::coll {
 namespace {
 
-constexpr size_t kLeastSegment = 16 * 1024, kMostSegments = 65536, kMostWhole = size_t{64} << 20;
+constexpr size_t kLeastSegment = 16 * 1024, kMostSegments = 65536;
+constexpr size_t kMostWhole = size_t{64} << 20;
+constexpr size_t kMostWholeAlone = size_t{1} << 20;  // of a node's only rank: more would leave its processor's cache on the way
 constexpr double kAlike = 1.05;  // the model is no better than that
 
 // Of what a rank sends to all others alike, the part that leaves its node.
@@ -22,6 +24,7 @@ struct Model {
   Model(const Algorithm& algorithm, const Shape& shape, const Network& network) : cost(algorithm.cost(shape)), network(network) {
     talkers = cost.talkers > 0 ? cost.talkers : std::max(1.0, largest_node(shape) * remote_part(shape));
     segmented = !(algorithm.traits & kWhole);
+    most_whole = largest_node(shape) == 1 ? kMostWholeAlone : kMostWhole;
   }
 
   // Of a segment of so many bytes, and of what follows it in the pipeline, where one segment's time on the link hides the others' work.
@@ -35,17 +38,17 @@ struct Model {
     return {cost.rounds * network.latency_us + link + work, std::max(link, work + (1 - network.overlap) * link)};
   }
 
-  // Where nothing overlaps, segments cost more than they gain, but they bound the memory that an operation takes beside its buffers.
+  // Where nothing overlaps, segments gain nothing by the model, but they bound what an operation has under way beside its buffers.
   Choice best(const Algorithm& algorithm, size_t bytes) const {
     Choice choice{&algorithm, 0, time(static_cast<double>(bytes)).first};
-    bool bounded = bytes <= kMostWhole;
+    bool bounded = bytes <= most_whole;
     for (size_t segments = 2; segmented && segments <= kMostSegments && bytes / segments >= kLeastSegment; segments *= 2) {
       const size_t segment = (bytes / segments + 4095) / 4096 * 4096;
       const Time part = time(static_cast<double>(segment));
       const double total = part.first + (std::ceil(static_cast<double>(bytes) / static_cast<double>(segment)) - 1) * part.each;
       if (bounded && total >= choice.expected_us) continue;
       choice = {&algorithm, segment, total};
-      bounded = segment <= kMostWhole;
+      bounded = segment <= most_whole;
     }
     return choice;
   }
@@ -54,6 +57,7 @@ struct Model {
   const Network& network;
   double talkers;
   bool segmented;
+  size_t most_whole;
 };
 
 // All that could run the call, the cheapest first; among those that are nearly as cheap, the one with fewest messages in a row.

@@ -143,7 +143,7 @@ def compare(machine, ready, ranks, collective, args):
     where the distance is unknown or never lasts."""
     ready = [c for c in ready if not c.collectives or collective in c.collectives]
     turns, failures, rounds = [], {}, 0
-    before = None if args.hosts else placement.distance_us(machine)
+    before = placement.distance_us(machine)
     most = args.rounds * (MORE_ROUNDS if before else 1)
     while rounds < most and not (before and placement.complete(turns, [c.name for c in ready if c.name not in failures], args.rounds)):
         rounds += 1

@@ -4,15 +4,18 @@ import json
 import statistics
 import subprocess
 
+import contestants as cast
+
 ALIKE = 1.4  # two distances, the larger over the smaller
 
 
 def distance_us(machine):
-    """None where the floor's program does not run."""
+    """None where the floor's program does not build or run."""
     try:
+        cast.prepare_floor(machine)
         done = subprocess.run([str(machine.cache / "floor_bench"), "-n", "2", "4"], capture_output=True, text=True, timeout=10, check=True)
         return min(json.loads(line)["median_us"] for line in done.stdout.splitlines())
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError):
+    except (cast.Unavailable, OSError, subprocess.SubprocessError, ValueError, KeyError):
         return None
 
 

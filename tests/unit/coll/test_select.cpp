@@ -68,6 +68,12 @@ void segments(void**) {
       if (cut && (!may_cut || cut < 16384 || cut >= bytes || cut % 4096)) fail_msg("%s of %zu bytes: segments of %zu", algorithm.name, bytes, cut);
     }
   }
+  // A node's only rank has no more than 1 MiB under way at a time.
+  coll::Selection alone(Shape::of_sizes({1, 1, 1}), kFabric);
+  for (size_t bytes = 1 << 10; bytes < size_t{1} << 33; bytes *= 2) {
+    const size_t cut = alone.of(Collective::kAllreduce, bytes - 1, false, coll::find_algorithm(Collective::kAllreduce, "sharded")).segment_bytes;
+    if ((cut != 0) != (bytes > 1 << 20) || cut > 1 << 20) fail_msg("%zu bytes: segments of %zu", bytes, cut);
+  }
   const coll::Choice large = coll::choose(Collective::kAllreduce, 1 << 26, false, nodes, card);
   equal(large.algorithm->name, "hierarchical");
   assert_true(large.segment_bytes >= 16384 && large.segment_bytes < 1 << 24);
