@@ -89,9 +89,10 @@ def main():
         fastest = min(names, key=median.get)
         votes = [chosen_at(one["job"]["choices"], choice.collective, counts[size]) for one in rounds]
         chosen = max(set(votes), key=votes.count)
-        table.append({"bytes": size, "median_us": median, "chosen": chosen, "votes": votes, "fastest": fastest, "ratio": median[chosen] / median[fastest]})
+        ratio = median.get(chosen, median["none"]) / median[fastest]  # the choice may be one that was not asked for by name
+        table.append({"bytes": size, "median_us": median, "chosen": chosen, "votes": votes, "fastest": fastest, "ratio": ratio})
         print(f"| {size} | " + " | ".join(f"{median[name]:.1f}" for name in names) +
-              f" | {median['none']:.1f} | {chosen} | {fastest} | {median[chosen] / median[fastest]:.2f} |")
+              f" | {median['none']:.1f} | {chosen} | {fastest} | {ratio:.2f} |")
     if choice.json:
         pathlib.Path(choice.json).write_text(json.dumps({"table": table, "rounds": rounds}, indent=2) + "\n")
 
