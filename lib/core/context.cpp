@@ -142,7 +142,7 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
     throw;
   }
   context->meeting_.connections.clear();
-  context->group_ = std::make_unique<node::Group>(node::Arena::open(std::move(joined.arena)), std::move(joined.doorbells), local, local_rank);
+  context->group_ = std::make_unique<node::Group>(node::Arena::open(std::move(joined.arena)), std::move(joined.doorbells), local, local_rank, joined.fences_all);
   node::Arena& arena = *context->group_->arena();
   context->windows_ = std::make_unique<node::WindowPool>(arena, context->group_->heap());
 

@@ -119,14 +119,8 @@ class Board {
   template <class T>
   void publish(std::atomic<T>& word, T value) {
     before_flag();
-    word.store(value, kPublishOrder);
-    group_.notify(members_);
+    group_.publish(word, value, members_);
   }
-#ifdef SMDDP_TEST_DROP_RELEASE  // a test builds this once to show that ThreadSanitizer sees what the release store is for
-  static constexpr std::memory_order kPublishOrder = std::memory_order_relaxed;
-#else
-  static constexpr std::memory_order kPublishOrder = std::memory_order_seq_cst;  // release, and ordered before the look at sleepers
-#endif
 
   Group& group_;
   WindowPool& windows_;

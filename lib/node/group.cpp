@@ -1,6 +1,7 @@
 #include "node/group.hpp"
 
 #include "base/error.hpp"
+#include "node/sleeper_fence.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -9,13 +10,14 @@
 
 namespace smddp::node {
 
-Group::Group(std::shared_ptr<Arena> arena, std::vector<UniqueFd> doorbells, std::vector<int> global_ranks, int local_rank)
+Group::Group(std::shared_ptr<Arena> arena, std::vector<UniqueFd> doorbells, std::vector<int> global_ranks, int local_rank, bool fences_all)
     : arena_(std::move(arena)),
       header_(arena_->header()),
       heap_(arena_->heap(local_rank)),
       doorbells_(std::move(doorbells)),
       global_ranks_(std::move(global_ranks)),
-      local_rank_(local_rank) {
+      local_rank_(local_rank),
+      fences_all_(fences_all) {
   RankLine& line = arena_->rank_line(local_rank_);
   line.pid.store(static_cast<int32_t>(getpid()), std::memory_order_relaxed);
   line.state.store(static_cast<uint32_t>(RankState::kJoined), std::memory_order_release);
@@ -45,6 +47,7 @@ void Group::raise_event() const {
 void Group::begin_sleep() const {
   arena_->rank_line(local_rank_).sleeping.store(1, std::memory_order_seq_cst);
   header_.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  if (fences_all_) fence_all();
 }
 
 void Group::sleep(int64_t timeout_us, int fd) const {

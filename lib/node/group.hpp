@@ -12,7 +12,8 @@ namespace smddp::node {
 
 class Group {
  public:
-  Group(std::shared_ptr<Arena> arena, std::vector<UniqueFd> doorbells, std::vector<int> global_ranks, int local_rank);
+  // fences_all: whether all ranks of the node accept the sleeper's fence (node/sleeper_fence.hpp).
+  Group(std::shared_ptr<Arena> arena, std::vector<UniqueFd> doorbells, std::vector<int> global_ranks, int local_rank, bool fences_all);
 
   const std::shared_ptr<Arena>& arena() const { return arena_; }
   Heap& heap() const { return heap_; }
@@ -23,8 +24,15 @@ class Group {
   // Grows with every death, finalize and failure. One cached load.
   uint32_t events() const { return header_.events.load(std::memory_order_acquire); }
 
-  // After a sequentially consistent store that peers may sleep for: wakes those of the members (local ranks) that do.
-  void notify(const std::vector<int>& members) const {
+  // Stores what peers may sleep for, and wakes those of the members (local ranks) that do.
+  template <class T>
+  void publish(std::atomic<T>& word, T value, const std::vector<int>& members) const {
+    if (fences_all_) {
+      word.store(value, kPublishOrder);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    } else {
+      word.store(value, kFencedPublishOrder);
+    }
     if (header_.sleepers.load(std::memory_order_seq_cst) != 0) ring_sleeping(members);
   }
 
@@ -64,6 +72,12 @@ class Group {
   uint64_t rings() const { return rings_.load(std::memory_order_relaxed); }
 
  private:
+#ifdef SMDDP_TEST_DROP_RELEASE  // a test builds this once to show that ThreadSanitizer sees what the release store is for
+  static constexpr std::memory_order kPublishOrder = std::memory_order_relaxed, kFencedPublishOrder = kPublishOrder;
+#else
+  static constexpr std::memory_order kPublishOrder = std::memory_order_release, kFencedPublishOrder = std::memory_order_seq_cst;
+#endif
+
   int first_departed(const std::vector<int>& ranks) const;
   std::string death(int local_rank) const;
   void ring_sleeping(const std::vector<int>& members) const;
@@ -75,6 +89,7 @@ class Group {
   std::vector<UniqueFd> doorbells_;
   std::vector<int> global_ranks_;
   int local_rank_;
+  const bool fences_all_;
   mutable std::atomic<uint64_t> rings_{0};
 };
 

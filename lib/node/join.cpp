@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "node/arena.hpp"
 #include "node/fd_passing.hpp"
+#include "node/sleeper_fence.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -23,6 +24,12 @@ struct Hello {
   uint64_t magic;
   uint32_t version;
   int32_t local_rank;
+  uint64_t accepts_fences;
+};
+
+// What local rank 0 tells everybody, before the pids.
+struct Welcome {
+  uint64_t fences_all;
 };
 
 std::string socket_name(const std::array<uint8_t, 16>& nonce, const std::string& node) {
@@ -90,6 +97,7 @@ Joined serve(const std::string& name, const Witnesses& witnesses, const std::vec
   joined.doorbells[0] = make_doorbell();
   joined.pids[0] = getpid();
   joined.arena = Arena::create(static_cast<int>(ranks), heap_bytes);
+  joined.fences_all = accept_fences();
   if (ranks == 1) return joined;
 
   const UniqueFd listener = listen_abstract(name, static_cast<int>(ranks));
@@ -113,12 +121,15 @@ Joined serve(const std::string& name, const Witnesses& witnesses, const std::vec
     joined.pids[r] = peer_pid(connection.get());
     joined.doorbells[r] = std::move(fds[0]);
     joined.connections[r] = std::move(connection);
+    joined.fences_all = joined.fences_all && hello.accepts_fences;
     ++arrived;
   }
   std::vector<int> all;
   all.push_back(joined.arena.get());
   for (const UniqueFd& bell : joined.doorbells) all.push_back(bell.get());
+  const Welcome welcome{joined.fences_all};
   for (size_t r = 1; r < ranks; ++r) {
+    send_message(joined.connections[r].get(), &welcome, sizeof(welcome), nullptr, 0);
     send_message(joined.connections[r].get(), joined.pids.data(), ranks * sizeof(int64_t), nullptr, 0);
     for (size_t i = 0; i < all.size(); i += kFdsPerMessage) {
       const size_t count = std::min(kFdsPerMessage, all.size() - i);
@@ -140,14 +151,17 @@ Joined enter(const std::string& name, const Witnesses& witnesses, const std::vec
     }
     watch(-1, witnesses, global_ranks, now_ns() + nap_us * 1000);
   }
-  const Hello hello{kHelloMagic, kProtocolVersion, local_rank};
+  const Hello hello{kHelloMagic, kProtocolVersion, local_rank, accept_fences()};
   const int bell = doorbell.get();
   send_message(connection.get(), &hello, sizeof(hello), &bell, 1);
 
   Joined joined;
   joined.pids.resize(ranks, 0);
   std::vector<UniqueFd> fds;
-  bool complete = receive_message(connection.get(), joined.pids.data(), ranks * sizeof(int64_t), fds, 0, deadline);
+  Welcome welcome{};
+  bool complete = receive_message(connection.get(), &welcome, sizeof(welcome), fds, 0, deadline) &&
+                  receive_message(connection.get(), joined.pids.data(), ranks * sizeof(int64_t), fds, 0, deadline);
+  joined.fences_all = welcome.fences_all;
   while (complete && fds.size() < ranks + 1) {
     uint64_t magic = 0;
     const size_t count = std::min(kFdsPerMessage, ranks + 1 - fds.size());

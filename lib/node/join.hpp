@@ -18,6 +18,7 @@ struct Joined {
   std::vector<UniqueFd> doorbells;    // eventfds by local rank
   std::vector<UniqueFd> connections;  // local rank 0: to every other (its own entry empty); others: [0] to local rank 0
   std::vector<int64_t> pids;          // of the peers that this process can see, by local rank; 0 otherwise
+  bool fences_all = false;            // whether all of them accept the sleeper's fence (node/sleeper_fence.hpp)
 };
 
 // How this rank learns that another one fails before it has joined.

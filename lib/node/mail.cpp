@@ -105,8 +105,7 @@ bool Mail::push(int destination, const MailEntry& entry) {
   const uint64_t written = box.written.load(std::memory_order_relaxed);
   if (written - box.taken.load(std::memory_order_acquire) >= kMailEntries) return false;
   box.entries[written % kMailEntries] = entry;
-  box.written.store(written + 1, std::memory_order_seq_cst);
-  board_.group().notify(board_.members());
+  board_.group().publish(box.written, written + 1, board_.members());
   if (destination == board_.rank()) board_.group().ring_self();
   return true;
 }
@@ -151,8 +150,7 @@ bool Mail::take_all() {
     const uint64_t written = box.written.load(std::memory_order_acquire);
     if (taken == written) continue;
     for (; taken != written; ++taken) arrive(members_.rank_on_board(source), box.entries[taken % kMailEntries]);
-    box.taken.store(taken, std::memory_order_seq_cst);
-    board_.group().notify(board_.members());
+    board_.group().publish(box.taken, taken, board_.members());
     moved = true;
   }
   return moved;

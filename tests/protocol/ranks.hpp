@@ -3,6 +3,7 @@
 
 #include "node/board.hpp"
 #include "node/shape.hpp"
+#include "node/sleeper_fence.hpp"
 
 #include <sys/eventfd.h>
 
@@ -28,7 +29,7 @@ class Node {
         copies.emplace_back(dup(bells[static_cast<size_t>(i)].get()));
         globals.push_back(i);
       }
-      groups_.push_back(std::make_unique<node::Group>(arena_, std::move(copies), globals, r));
+      groups_.push_back(std::make_unique<node::Group>(arena_, std::move(copies), globals, r, node::accept_fences()));
       pools_.push_back(std::make_unique<node::WindowPool>(*arena_, arena_->heap(r)));
     }
     reset(first);
