@@ -9,9 +9,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace smddp::transport::ofi {
+namespace {
+
+constexpr size_t kMostRanges = 64;
+
+}  // namespace
 
 std::unique_ptr<UnmapWatch> UnmapWatch::start() {
 #if defined(UFFD_FEATURE_EVENT_UNMAP) && defined(UFFDIO_REGISTER_MODE_WP) && defined(SYS_userfaultfd)
@@ -29,6 +35,7 @@ std::unique_ptr<UnmapWatch> UnmapWatch::start() {
 }
 
 UnmapWatch::UnmapWatch(UniqueFd events, UniqueFd stop) : events_(std::move(events)), stop_(std::move(stop)) {
+  gone_.reserve(kMostRanges);
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -49,13 +56,26 @@ bool UnmapWatch::add(uintptr_t begin, uintptr_t end) {
   return ioctl(events_.get(), UFFDIO_REGISTER, &range) == 0;
 }
 
+// No memory is allocated or freed under the lock: that could unmap, and wait for the thread that waits for the lock.
 std::vector<std::pair<uintptr_t, uintptr_t>> UnmapWatch::take() {
+  std::vector<std::pair<uintptr_t, uintptr_t>> taken;
+  taken.reserve(kMostRanges);
   const std::lock_guard<std::mutex> lock(mutex_);
-  return std::exchange(gone_, {});
+  taken.assign(gone_.begin(), gone_.end());
+  gone_.clear();
+  return taken;
+}
+
+// When there is no more room, the last range grows around the new one: it is as if more had gone.
+void UnmapWatch::note(uintptr_t begin, uintptr_t end) {
+  if (gone_.size() < kMostRanges) {
+    gone_.emplace_back(begin, end);
+  } else {
+    gone_.back() = {std::min(gone_.back().first, begin), std::max(gone_.back().second, end)};
+  }
 }
 
 void UnmapWatch::serve() {
-  gone_.reserve(64);  // an allocation under the lock could unmap, and wait for this thread
   pollfd entries[2] = {{events_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
   while (poll(entries, 2, -1) >= 0 || errno == EINTR) {
     if (entries[1].revents) return;
@@ -63,9 +83,9 @@ void UnmapWatch::serve() {
     uffd_msg message;
     while (read(events_.get(), &message, sizeof(message)) == sizeof(message)) {
       if (message.event == UFFD_EVENT_REMAP) {
-        gone_.emplace_back(uintptr_t{message.arg.remap.from}, uintptr_t{message.arg.remap.from + message.arg.remap.len});
+        note(message.arg.remap.from, message.arg.remap.from + message.arg.remap.len);
       } else if (message.event == UFFD_EVENT_UNMAP || message.event == UFFD_EVENT_REMOVE) {
-        gone_.emplace_back(uintptr_t{message.arg.remove.start}, uintptr_t{message.arg.remove.end});
+        note(message.arg.remove.start, message.arg.remove.end);
       }
     }
   }

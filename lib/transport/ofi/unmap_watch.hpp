@@ -30,6 +30,7 @@ class UnmapWatch {
 
  private:
   UnmapWatch(UniqueFd events, UniqueFd stop);
+  void note(uintptr_t begin, uintptr_t end);
   void serve();
 
   UniqueFd events_, stop_;

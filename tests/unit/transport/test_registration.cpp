@@ -113,6 +113,19 @@ void unmapped_while_in_use(void**) {
   munmap(memory, kBytes);
 }
 
+// More ranges than a watch notes one by one.
+void many_unmapped(void**) {
+  Fixture f;
+  if (!f.registrar.keeps()) skip();
+  std::byte* memory = map();
+  constexpr size_t kPages = 200, kPage = 4096;
+  for (size_t i = 0; i < kPages; i += 2) found(f.registrar, memory + i * kPage, kPage);
+  for (size_t i = 0; i < kPages; i += 2) munmap(memory + i * kPage, kPage);
+  assert_ptr_equal(map(memory), memory);
+  for (size_t i = 0; i < kPages; i += 2) assert_false(found(f.registrar, memory + i * kPage, kPage));
+  munmap(memory, kBytes);
+}
+
 void kept_regions_are_bounded(void**) {
   Fixture f;
   std::byte* memory = map();
@@ -130,6 +143,7 @@ int main() {
     return 77;
   }
   const CMUnitTest tests[] = {cmocka_unit_test(survives_unmap_and_reuse), cmocka_unit_test(survives_free), cmocka_unit_test(revoked_is_not_found),
-                              cmocka_unit_test(unmapped_while_in_use), cmocka_unit_test(kept_regions_are_bounded)};
+                              cmocka_unit_test(unmapped_while_in_use), cmocka_unit_test(many_unmapped),
+                              cmocka_unit_test(kept_regions_are_bounded)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
