@@ -136,7 +136,7 @@ typedef struct smddp_init_options {
   int thread_mode;                    /* smddp_thread_mode_t of the world communicator */
   const char *address;                /* host name or IPv4/IPv6 address of rank 0; NULL: from the launcher */
   const char *job_id;                 /* tells apart jobs that meet at one port; NULL: from the launcher */
-  const smddp_unique_id_t *unique_id; /* replaces address, port and job_id; needs rank and size */
+  const smddp_unique_id_t *unique_id; /* replaces address, port and job_id; needs rank and size; there are no servers then */
   int64_t timeout_ms;                 /* of smddp_init and, unless changed, of every operation; 0: SMDDP_TIMEOUT_MS, 30 min */
 } smddp_init_options_t;
 

@@ -176,12 +176,19 @@ Placement placement(const smddp_init_options_t* options, Role role) {
   if (placement.servers) note_parameter(parameter::kServers, placement);
   if (role == Role::kServer) take_server(options, placement, launcher); else take_rank(options, placement, launcher);
   if (options && options->unique_id) {
+    // Which servers could not know. So a program can have other jobs beside the one that has servers.
+    if (role == Role::kServer) throw invalid("options.unique_id is given, but a job that meets by one has no servers");
+    placement.servers = 0;
     use_unique_id(*options->unique_id, placement);
     return placement;
   }
   take_job_id(options, placement, launcher);
   if (placement.members() == 1) return placement;
   if (launcher.exchange != Exchange::kNone && !address_is_given(options)) {
+    if (placement.servers) {
+      throw invalid(format("SMDDP_SERVERS=%d is set, but where ranks meet by %s no server finds them: set MASTER_ADDR and MASTER_PORT to host and "
+                           "port of rank 0 on all ranks and servers", placement.servers, placement.origin.c_str()));
+    }
     placement.exchange = launcher.exchange;
     return placement;
   }

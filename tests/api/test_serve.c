@@ -2,8 +2,11 @@
  * do for ranks on several nodes is tested by tests/world/test_servers.py. */
 #include "ranks.h"
 
+#include <arpa/inet.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum { RANKS = 2, SERVERS = 2, MEMBERS = RANKS + SERVERS };
 
@@ -41,12 +44,27 @@ static void run_all(member_t *members, int count) {
   for (int i = 0; i < count; i++) pthread_join(members[i].thread, NULL);
 }
 
-static void prepare(member_t *members, const smddp_unique_id_t *id, int64_t timeout_ms) {
+/* A port that was free a moment ago. */
+static int free_port(void) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t length = sizeof address;
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  assert_true(fd >= 0);
+  assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
+  assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+static void prepare(member_t *members, int64_t timeout_ms) {
   memset(members, 0, MEMBERS * sizeof *members);
+  const int port = free_port();
   for (int i = 0; i < MEMBERS; i++) {
     members[i].serves = i >= RANKS;
     members[i].options = (smddp_init_options_t)SMDDP_INIT_STRUCT(members[i].options);
-    members[i].options.unique_id = id;
+    members[i].options.address = "127.0.0.1";
+    members[i].options.port = port;
+    members[i].options.job_id = "servers";
     members[i].options.size = RANKS;
     members[i].options.rank = i < RANKS ? i : i - RANKS;
     members[i].options.timeout_ms = timeout_ms;
@@ -57,9 +75,7 @@ static void test_servers_end_with_the_ranks(void **state) {
   (void)state;
   member_t members[MEMBERS];
   for (int round = 0; round < 2; round++) { /* and can serve again */
-    smddp_unique_id_t id;
-    assert_status(SMDDP_SUCCESS, smddp_unique_id_create(&id));
-    prepare(members, &id, TEST_TIMEOUT_MS);
+    prepare(members, TEST_TIMEOUT_MS);
     run_all(members, MEMBERS);
     for (int i = 0; i < MEMBERS; i++) {
       if (members[i].status != SMDDP_SUCCESS) fail_msg("member %d: %s", i, members[i].sentence);
@@ -70,13 +86,25 @@ static void test_servers_end_with_the_ranks(void **state) {
 
 static void test_missing_server_is_named(void **state) {
   (void)state;
-  smddp_unique_id_t id;
   member_t members[MEMBERS];
-  assert_status(SMDDP_SUCCESS, smddp_unique_id_create(&id));
-  prepare(members, &id, 1500);
+  prepare(members, 1500);
   run_all(members, MEMBERS - 1);
   for (int i = 0; i < MEMBERS - 1; i++) {
     if (members[i].status != SMDDP_ERR_TIMEOUT || !strstr(members[i].sentence, "server 1 of 2 did not come")) fail_msg("member %d: %s", i, members[i].sentence);
+  }
+}
+
+/* Other jobs of the same processes, such as a framework's groups. */
+static void test_no_servers_by_unique_id(void **state) {
+  (void)state;
+  smddp_unique_id_t id;
+  assert_status(SMDDP_SUCCESS, smddp_unique_id_create(&id));
+  member_t members[MEMBERS];
+  prepare(members, TEST_TIMEOUT_MS);
+  for (int i = 0; i < RANKS; i++) members[i].options.unique_id = &id;
+  run_all(members, RANKS);
+  for (int i = 0; i < RANKS; i++) {
+    if (members[i].status != SMDDP_SUCCESS || members[i].sum != RANKS) fail_msg("rank %d: %s, sum %g", i, members[i].sentence, members[i].sum);
   }
 }
 
@@ -100,6 +128,11 @@ static void test_errors(void **state) {
   refused(&options, "smddp_serve");
   options.timeout_ms = 0, options.thread_mode = 9;
   refused(&options, "smddp_serve");
+  smddp_unique_id_t id;
+  memset(&id, 0, sizeof id);
+  options.thread_mode = 0, options.unique_id = &id;
+  refused(&options, "options.unique_id");
+  options.unique_id = NULL;
   unsetenv("WORLD_SIZE");
   refused(NULL, "WORLD_SIZE");
   setenv("WORLD_SIZE", "2", 1);
@@ -109,14 +142,13 @@ static void test_errors(void **state) {
   unsetenv("SMDDP_SERVER");
   unsetenv("WORLD_SIZE");
   unsetenv("SMDDP_SERVERS");
-  options.thread_mode = 0;
   refused(&options, "SMDDP_SERVERS is not set");
   setenv("SMDDP_SERVERS", "2", 1);
 }
 
 int main(void) {
   setenv("SMDDP_SERVERS", "2", 1);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_servers_end_with_the_ranks), cmocka_unit_test(test_missing_server_is_named),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_servers_end_with_the_ranks), cmocka_unit_test(test_missing_server_is_named), cmocka_unit_test(test_no_servers_by_unique_id),
                                      cmocka_unit_test(test_errors)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

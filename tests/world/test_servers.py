@@ -73,8 +73,7 @@ class Servers(rank_job.TestCase):
                     self.assertGreater(sent[host], share, sent)
                     self.assertLess(sent[host], 1.3 * share, sent)
 
-    # What a layout without servers gives, bit by bit: one rank a node as sharded, several as hierarchical.
-    def test_same_choice_elsewhere(self):
+    def test_job_is_described(self):
         with job_on(self.network, LAYOUTS[1], smddp_test.INFO, "--job", "--json") as job:
             self.assert_ranks_end(job)
             seen = json.loads(job.output[0])

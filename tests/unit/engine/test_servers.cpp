@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <random>
 #include <thread>
 
@@ -37,6 +38,27 @@ class Member {
     comm_->queue->route->servers = shape.servers;
   }
 
+  // Sums that rounding makes depend on their order: by servers and by another algorithm.
+  std::string compare(const char* other) {
+    std::vector<float> in(5000), results[2] = {std::vector<float>(5000), std::vector<float>(5000)};
+    for (size_t i = 0; i < in.size(); ++i) in[i] = 0.37f * static_cast<float>((i * 7 + static_cast<size_t>(number_) * 13) % 1009) - 100.0f;
+    std::string problem;
+    for (size_t k = 0; k < 2 && problem.empty(); ++k) {
+      if (number_ >= shape_.size()) {
+        if (k == 0) problem = serve();
+        continue;
+      }
+      engine::Request* made = request(engine::RequestKind::kCollective);
+      made->call = node::Call{.collective = Collective::kAllreduce, .dtype = SMDDP_FLOAT32, .op = SMDDP_AVG, .count = in.size(), .sendbuf = in.data(),
+                              .recvbuf = results[k].data(), .divisor = shape_.size()};
+      made->segment_elements = 1024;
+      made->schedule = &schedule(k == 0 ? "servers" : other);
+      problem = finish(made);
+    }
+    end(problem);
+    return problem.empty() && results[0] != results[1] ? format("other bits than '%s' on %s", other, coll::describe(shape_).c_str()) : problem;
+  }
+
   std::string run(const std::vector<Round>& rounds) {
     std::string problem;
     for (size_t i = 0; i < rounds.size() && problem.empty(); ++i) {
@@ -44,14 +66,18 @@ class Member {
       else if (!rounds[i].elsewhere) problem = serve();
       if (!problem.empty()) problem = format("%s, round %zu of %s: ", comm_->queue->route->name(number_).c_str(), i, coll::describe(shape_).c_str()) + problem;
     }
-    engine_->flush(deadline_after_ms(5000));
-    engine_->stop({SMDDP_ERR_ABORTED, "the test is over"});
-    engine_->wire()->transport().quiesce(deadline_after_ms(problem.empty() ? 20000 : 100));
-    engine_->cancel(*comm_->queue, {SMDDP_ERR_ABORTED, "the test is over"});
+    end(problem);
     return problem;
   }
 
  private:
+  void end(const std::string& problem) {
+    engine_->flush(deadline_after_ms(5000));
+    engine_->stop({SMDDP_ERR_ABORTED, "the test is over"});
+    engine_->wire()->transport().quiesce(deadline_after_ms(problem.empty() ? 20000 : 100));
+    engine_->cancel(*comm_->queue, {SMDDP_ERR_ABORTED, "the test is over"});
+  }
+
   engine::Request* request(engine::RequestKind kind) {
     engine::Request* made = engine::take_request();
     made->kind = kind;
@@ -110,7 +136,7 @@ class Member {
   std::unique_ptr<test::Comm> comm_;
 };
 
-std::string run_world(std::vector<int> labels, int servers, const transport::loopback::Faults& faults, const std::vector<Round>& rounds) {
+std::string run_world(std::vector<int> labels, int servers, const transport::loopback::Faults& faults, const std::function<std::string(Member&)>& work) {
   coll::Shape shape = coll::Shape::of_labels(labels);
   shape.servers = servers;
   for (int s = 0; s < servers; ++s) labels.push_back(100 + s);
@@ -126,7 +152,7 @@ std::string run_world(std::vector<int> labels, int servers, const transport::loo
   for (int m = 0; m < members; ++m) threads_of.push_back(std::make_unique<Member>(world, shape, world.comms[0], m));
   std::vector<std::string> problems(labels.size());
   std::vector<std::thread> threads;
-  for (size_t m = 0; m < labels.size(); ++m) threads.emplace_back([&, m] { problems[m] = threads_of[m]->run(rounds); });
+  for (size_t m = 0; m < labels.size(); ++m) threads.emplace_back([&, m] { problems[m] = work(*threads_of[m]); });
   for (std::thread& thread : threads) thread.join();
   std::string text;
   for (const std::string& problem : problems) text += problem.empty() ? "" : problem + "\n";
@@ -144,6 +170,10 @@ std::vector<Round> draw_rounds(std::mt19937_64& random, int count) {
   return rounds;
 }
 
+std::string run_world(const std::vector<int>& labels, int servers, const transport::loopback::Faults& faults, const std::vector<Round>& rounds) {
+  return run_world(labels, servers, faults, [&](Member& member) { return member.run(rounds); });
+}
+
 const std::vector<std::vector<int>> kLabels = {{0, 1}, {0, 1, 2}, {0, 0, 1, 1}, {0, 0, 0, 1}, {0, 1, 0, 2, 1}};
 
 void results_equal_a_reference(void**) {
@@ -153,6 +183,14 @@ void results_equal_a_reference(void**) {
       const std::string problem = run_world(labels, servers, {}, draw_rounds(random, 30));
       if (!problem.empty()) fail_msg("%s", problem.c_str());
     }
+  }
+}
+
+void sums_are_in_rank_order(void**) {
+  const std::pair<std::vector<int>, const char*> worlds[] = {{{0, 1, 2, 3, 4}, "sharded"}, {{0, 0, 1, 1, 2, 2}, "hierarchical"}, {{0, 0, 0, 1}, "hierarchical"}};
+  for (const auto& [labels, other] : worlds) {
+    const std::string problem = run_world(labels, 3, {}, [other = other](Member& member) { return member.compare(other); });
+    if (!problem.empty()) fail_msg("%s", problem.c_str());
   }
 }
 
@@ -176,6 +214,6 @@ void also_on_a_faulty_network(void**) {
 }  // namespace
 
 int main() {
-  const CMUnitTest tests[] = {cmocka_unit_test(results_equal_a_reference), cmocka_unit_test(also_on_a_faulty_network)};
+  const CMUnitTest tests[] = {cmocka_unit_test(results_equal_a_reference), cmocka_unit_test(sums_are_in_rank_order), cmocka_unit_test(also_on_a_faulty_network)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
