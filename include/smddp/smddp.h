@@ -136,7 +136,7 @@ typedef struct smddp_init_options {
   int thread_mode;                    /* smddp_thread_mode_t of the world communicator */
   const char *address;                /* host name or IPv4/IPv6 address of rank 0; NULL: from the launcher */
   const char *job_id;                 /* tells apart jobs that meet at one port; NULL: from the launcher */
-  const smddp_unique_id_t *unique_id; /* replaces address, port and job_id; needs rank and size */
+  const smddp_unique_id_t *unique_id; /* replaces address, port and job_id; needs rank and size; there are no servers then */
   int64_t timeout_ms;                 /* of smddp_init and, unless changed, of every operation; 0: SMDDP_TIMEOUT_MS, 30 min */
 } smddp_init_options_t;
 
@@ -192,8 +192,9 @@ typedef struct smddp_schedule_query {
   const char *algorithm;  /* such as "sharded"; NULL: the error names those that there are */
   const char *nodes;      /* ranks of each node, such as "2+2+1"; NULL: each rank on a node of its own */
   int ranks;              /* 1 … 1024; 0: as nodes says */
-  int rank;               /* whose schedule, 0 … ranks − 1 */
+  int rank;               /* whose schedule, 0 … ranks − 1; ranks + s: that of server s */
   int root;               /* of collectives with a root, 0 … ranks − 1 */
+  int servers;            /* processes beside the ranks, for algorithms that use them */
 } smddp_schedule_query_t;
 
 /* Gives a public struct its size and zero, that is the default, everywhere else: smddp_init_options_t o = SMDDP_INIT_STRUCT(o); */
@@ -244,6 +245,12 @@ SMDDP_EXPORT smddp_status_t smddp_schedule_describe(const smddp_schedule_query_t
  * use, duplicate rank, size or job id differs), VERSION, TIMEOUT (names the ranks that did not come), RESOURCE, SYSTEM,
  * UNSUPPORTED (ranks on several hosts), INVALID_USAGE (rank 0 did not make the unique id). smddp_init(3) */
 SMDDP_EXPORT smddp_status_t smddp_init(const smddp_init_options_t *options, smddp_comm_t *world);
+
+/* Makes this process, or thread, a server of a job whose ranks were started with SMDDP_SERVERS: it reduces for the ranks, which send it
+ * shards of their vectors, and is no rank itself. options: as of smddp_init, size being the number of ranks and rank this server's
+ * number; nullable, then from smddprun. Blocks until the ranks finalize: SUCCESS; or until the job breaks. Errors: those of smddp_init;
+ * PEER_GONE (a member died, which is named) and what else breaks the world communicator of the ranks. smddp_serve(3) */
+SMDDP_EXPORT smddp_status_t smddp_serve(const smddp_init_options_t *options);
 
 /* Makes an id for smddp_init_options_t.unique_id. The process that makes it must become rank 0. id: out. Errors: SYSTEM,
  * RESOURCE, INVALID_ARGUMENT (SMDDP_BOOTSTRAP_INTERFACE). Any thread. smddp_unique_id_create(3) */

@@ -1,13 +1,24 @@
-// smddp_init, smddp_finalize and the communicators.
+// smddp_init, smddp_serve, smddp_finalize and the communicators.
 #include "api/check.hpp"
 #include "api/guard.hpp"
 
 #include "base/parameters.hpp"
+#include "core/serve.hpp"
 
 using namespace smddp;
 using namespace smddp::api;
 
 namespace {
+
+void check(const smddp_init_options_t* options, const char* function) {
+  if (!options) return;
+  if (options->struct_size < sizeof(smddp_init_options_t)) {
+    throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("%s: options->struct_size %zu is not sizeof(smddp_init_options_t), %zu", function,
+                                                   options->struct_size, sizeof(smddp_init_options_t)));
+  }
+  checked_timeout(options->timeout_ms, function);
+  checked_thread_mode(options->thread_mode, function);
+}
 
 void check(const smddp_comm_options_t* options, const char* function) {
   if (!options) return;
@@ -40,15 +51,15 @@ extern "C" {
 smddp_status_t smddp_init(const smddp_init_options_t* options, smddp_comm_t* world) {
   return guard([&] {
     output(world, "world", "smddp_init") = nullptr;
-    if (options) {
-      if (options->struct_size < sizeof(smddp_init_options_t)) {
-        throw Error(SMDDP_ERR_INVALID_ARGUMENT, format("smddp_init: options->struct_size %zu is not sizeof(smddp_init_options_t), %zu",
-                                                       options->struct_size, sizeof(smddp_init_options_t)));
-      }
-      checked_timeout(options->timeout_ms, "smddp_init");
-      checked_thread_mode(options->thread_mode, "smddp_init");
-    }
+    check(options, "smddp_init");
     *world = core::Context::start(options)->world();
+  });
+}
+
+smddp_status_t smddp_serve(const smddp_init_options_t* options) {
+  return guard([&] {
+    check(options, "smddp_serve");
+    return core::serve(options);
   });
 }
 

@@ -13,6 +13,13 @@ Json nodes_of(core::Context& context, const coll::Shape& shape) {
   return nodes;
 }
 
+// By number: their hosts.
+Json servers_of(core::Context& context) {
+  Json servers = Json::array();
+  for (int member = context.ranks(); member < context.members(); ++member) servers.push_back(context.member(member).host);
+  return servers;
+}
+
 Json calibration_of(const core::Calibration& calibration) {
   Json json = {{"origin", calibration.origin}};
   for (const coll::Figure& figure : coll::kFigures) json[figure.name] = calibration.network.*figure.value;
@@ -40,9 +47,9 @@ Json job_json() {
   const std::shared_ptr<core::Context> context = core::first_live_context();
   if (!context) throw Error(SMDDP_ERR_INVALID_USAGE, "smddp_info: this process has no job to describe; smddp_init starts one");
   smddp_comm& world = *context->world();
-  Json job = {{"size", world.size()}, {"rank", world.rank()}, {"nodes", nodes_of(*context, world.shape)}, {"network", nullptr}, {"calibration", nullptr},
+  Json job = {{"size", world.size()}, {"servers", servers_of(*context)}, {"rank", world.rank()}, {"nodes", nodes_of(*context, world.shape)}, {"network", nullptr}, {"calibration", nullptr},
               {"choices", Json::array()}};
-  if (engine::Wire* wire = context->engine().wire()) {
+  if (engine::Wire* wire = context->engine().wire(); wire && world.selection) {
     const transport::Capabilities& capabilities = wire->transport().capabilities();
     job["network"] = {{"provider", capabilities.name}, {"path", capabilities.path}, {"eager_bytes", capabilities.eager_bytes}};
     job["calibration"] = calibration_of(context->calibration());
@@ -56,6 +63,7 @@ std::string job_text(const Json& job) {
   std::string text = format("%d rank%s on %zu node%s\n", job.at("size").get<int>(), job.at("size") == 1 ? "" : "s", job.at("nodes").size(),
                             job.at("nodes").size() == 1 ? "" : "s");
   for (const Json& node : job.at("nodes")) text += field(node.at("host").get<std::string>(), "ranks " + node.at("ranks").dump());
+  for (size_t s = 0; s < job.at("servers").size(); ++s) text += field(format("server %zu", s), job.at("servers")[s].get<std::string>());
   if (job.at("network").is_null()) return text + field("algorithms", "the node group does every collective");
   const Json& network = job.at("network");
   text += field("network", network.at("provider").get<std::string>() + ", large messages: " + network.at("path").get<std::string>());

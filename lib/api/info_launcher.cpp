@@ -26,7 +26,8 @@ Json launcher_json() {
   try {
     const bootstrap::Placement placement = bootstrap::placement(nullptr);
     launcher = {{"origin", placement.origin},   {"rank", placement.rank},
-            {"size", placement.size},       {"address", placement.address},
+            {"size", placement.size},       {"servers", placement.servers},
+            {"address", placement.address},
             {"port", placement.port},       {"port_count", placement.port_count},
             {"exchange", kExchanges[static_cast<int>(placement.exchange)]},
             {"job_id", placement.job_id},   {"inherited_listener", static_cast<bool>(placement.listener)},
@@ -48,9 +49,10 @@ std::string launcher_text(const Json& launcher) {
   const auto number = [&](const char* key) { return launcher.at(key).get<int>(); };
   std::string result = "Launcher: " + text("origin") + "\n";
   result += field("rank", format("%d of %d", number("rank"), number("size")));
+  if (number("servers")) result += field("servers", format("%d", number("servers")));
   if (text("exchange") != "none") {
     result += field("address", "made by rank 0, told to the others by " + text("exchange"));
-  } else if (number("size") > 1) {
+  } else if (number("size") + number("servers") > 1) {
     std::string port = format("%d", number("port"));
     if (number("port_count") > 1) port = format("first free one of %d to %d", number("port"), number("port") + number("port_count") - 1);
     if (launcher.at("inherited_listener").get<bool>()) port += ", listening socket inherited";

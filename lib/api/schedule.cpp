@@ -8,7 +8,7 @@
 namespace smddp::api {
 namespace {
 
-constexpr int kMostRanks = 1024;
+constexpr int kMostRanks = 1024, kMostServers = 1024;
 
 [[noreturn]] void invalid(const std::string& text) { throw Error(SMDDP_ERR_INVALID_ARGUMENT, "smddp_schedule_describe: " + text); }
 
@@ -38,7 +38,7 @@ std::vector<int> sizes_of(const std::string& nodes) {
   return sizes;
 }
 
-coll::Shape shape_of(const smddp_schedule_query_t& query) {
+coll::Shape shape_of_ranks(const smddp_schedule_query_t& query) {
   if (query.ranks < 0 || query.ranks > kMostRanks) invalid(format("ranks %d are not 1 to %d", query.ranks, kMostRanks));
   if (!query.nodes) {
     if (query.ranks == 0) invalid("neither ranks nor nodes are given");
@@ -46,6 +46,13 @@ coll::Shape shape_of(const smddp_schedule_query_t& query) {
   }
   const coll::Shape shape = coll::Shape::of_sizes(sizes_of(query.nodes));
   if (query.ranks && query.ranks != shape.size()) invalid(format("ranks %d, but nodes '%s' have %d", query.ranks, query.nodes, shape.size()));
+  return shape;
+}
+
+coll::Shape shape_of(const smddp_schedule_query_t& query) {
+  coll::Shape shape = shape_of_ranks(query);
+  if (query.servers < 0 || query.servers > kMostServers) invalid(format("servers %d are not 0 to %d", query.servers, kMostServers));
+  shape.servers = query.servers;
   return shape;
 }
 
@@ -88,7 +95,7 @@ Json json_of(const coll::Schedule& schedule, const coll::Shape& shape) {
   for (const auto& ranks : shape.nodes) nodes.push_back(ranks);
   for (const coll::ScheduleStep& step : schedule.steps) steps.push_back(json_of(step));
   return {{"collective", collective_name(schedule.collective)}, {"algorithm", schedule.algorithm}, {"rank", schedule.rank},
-          {"size", schedule.size}, {"root", schedule.root}, {"nodes", nodes}, {"segmented", schedule.segmented}, {"parts", schedule.parts},
+          {"size", schedule.size}, {"servers", schedule.servers}, {"root", schedule.root}, {"nodes", nodes}, {"segmented", schedule.segmented}, {"parts", schedule.parts},
           {"lanes", schedule.lanes}, {"scratch_slots", schedule.scratch_slots}, {"slot_shares", schedule.slot_shares}, {"steps", steps}};
 }
 
@@ -97,8 +104,11 @@ std::string described(const smddp_schedule_query_t* query, bool as_json) {
   if (query->struct_size < sizeof *query) invalid(format("query->struct_size %zu is not sizeof(smddp_schedule_query_t), %zu", query->struct_size, sizeof *query));
   const coll::Shape shape = shape_of(*query);
   const coll::Algorithm& algorithm = algorithm_of(*query, shape);
-  if (query->rank < 0 || query->rank >= shape.size()) invalid(format("rank %d is not 0 to %d", query->rank, shape.size() - 1));
   if (query->root < 0 || query->root >= shape.size()) invalid(format("root %d is not 0 to %d", query->root, shape.size() - 1));
+  const int servers = algorithm.schedule({shape, 0, query->root}).servers;
+  if (query->rank < 0 || query->rank >= shape.size() + servers) {
+    invalid(format("rank %d is not 0 to %d%s", query->rank, shape.size() - 1, servers ? format(", or %d for server 0, to %d", shape.size(), shape.size() + servers - 1).c_str() : ""));
+  }
   const coll::Schedule schedule = algorithm.schedule({shape, query->rank, query->root});
   return as_json ? rendered(json_of(schedule, shape)) : coll::print(schedule);
 }

@@ -60,6 +60,10 @@ constexpr Parameter kTable[parameter::kEnd] = {
     {"SMDDP_CALIBRATION", Unit::kText, "on", 0, 0, "", true,
      "Figures of the network, by which algorithms are chosen. on: measured at the start of a job of several nodes, which takes some 30 ms; off: "
      "assumed; or the figures, such as latency_us=20,bytes_per_us=1000, as smddp(7) lists them, those not given being assumed."},
+    {"SMDDP_SERVERS", Unit::kCount, "0", 0, 1024, "", true,
+     "Processes beside the ranks that reduce for them, which smddp_serve makes of a process; the ranks meet with so many. Set by smddprun --servers."},
+    {"SMDDP_SERVER", Unit::kCount, "-1", -1, 1023, "", false,
+     "Of a server: its number, from 0 to SMDDP_SERVERS - 1. Set by smddprun --servers."},
 };
 
 const char* value_of(const Parameter& parameter) {

@@ -43,6 +43,8 @@ enum Id : int {
   kOfiRails,
   kAlgorithm,
   kCalibration,
+  kServers,
+  kServer,
   kEnd
 };
 }  // namespace parameter

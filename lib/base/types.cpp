@@ -66,4 +66,8 @@ const char* collective_name(Collective collective) {
   return static_cast<unsigned>(collective) < sizeof(names) / sizeof(names[0]) ? names[static_cast<unsigned>(collective)] : "unknown";
 }
 
+std::string member_name(int member, int ranks) {
+  return member < ranks ? "rank " + std::to_string(member) : "server " + std::to_string(member - ranks);
+}
+
 }  // namespace smddp

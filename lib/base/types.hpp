@@ -4,6 +4,7 @@
 #include <smddp/smddp.h>
 
 #include <cstdint>
+#include <string>
 
 namespace smddp {
 
@@ -44,5 +45,8 @@ bool op_is_reserved(smddp_op_t op);
 const char* dtype_name(smddp_dtype_t dtype);
 const char* op_name(smddp_op_t op);
 const char* collective_name(Collective collective);
+
+// A member of a job in words: "rank 3"; behind the ranks come the servers, "server 0".
+std::string member_name(int member, int ranks);
 
 }  // namespace smddp

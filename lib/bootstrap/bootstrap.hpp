@@ -20,8 +20,9 @@ enum class Exchange : uint8_t { kNone, kPmi, kPmix };
 
 // Who this process is and where the ranks meet.
 struct Placement {
-  int rank = 0;
-  int size = 1;
+  int rank = 0;      // of server s: size + s
+  int size = 1;      // number of ranks
+  int servers = 0;   // that meet with them
   Exchange exchange = Exchange::kNone;  // else address, port and listener come when the ranks meet
   std::string address;  // of rank 0; empty if size is 1
   int port = 0;         // first port to try
@@ -30,13 +31,18 @@ struct Placement {
   UniqueFd listener;    // of rank 0, inherited or made with the unique id; else it binds
   std::string origin;   // for messages and smddp-info: "options", "smddprun", "torchrun", "Open MPI", "PMI", "Slurm", "one process"
   std::vector<std::string> notes;  // one line for each variable that was read, "RANK=3"; warnings where launchers disagree
+
+  int members() const { return size + servers; }
 };
 
-// Reads and checks options (nullable) and environment. Throws INVALID_ARGUMENT naming the field or variable and its value, BOOTSTRAP.
-// Order: options, SMDDP_* of smddprun, torchrun's RANK and WORLD_SIZE, OMPI_COMM_WORLD_*, PMI_*, SLURM_*, else one rank.
-Placement placement(const smddp_init_options_t* options);
+enum class Role : uint8_t { kRank, kServer };
 
-// What each rank tells all others.
+// Reads and checks options (nullable) and environment. Throws INVALID_ARGUMENT naming the field or variable and its value, BOOTSTRAP.
+// Order: options, SMDDP_* of smddprun, torchrun's RANK and WORLD_SIZE, OMPI_COMM_WORLD_*, PMI_*, SLURM_*, else one rank. Of a server, rank
+// in the options is its number; else SMDDP_SERVER has that, and WORLD_SIZE the number of ranks.
+Placement placement(const smddp_init_options_t* options, Role role = Role::kRank);
+
+// What each rank and each server tells all others. Where this header says rank, it means servers as well; they come behind the ranks.
 struct Member {
   std::string node;  // ranks with equal text share memory (base: SMDDP_NODE_ID or boot id and network namespace)
   std::string host;  // host name, for messages
@@ -48,6 +54,9 @@ struct Member {
 struct Meeting {
   std::array<uint8_t, 16> nonce{};  // random, the same on all ranks of this start and on no other
   std::vector<Member> members;      // by rank
+  int servers = 0;                  // the last of them
+
+  int ranks() const { return static_cast<int>(members.size()) - servers; }
   // rank 0: by rank, to every other (its own entry empty); others: [0] to rank 0. Silent unless a rank fails: its end is that rank's end.
   std::vector<UniqueFd> connections;
 };
@@ -56,7 +65,7 @@ struct Meeting {
 std::vector<std::string> gather_texts(const Meeting& meeting, int rank, const std::string& own, int64_t deadline);
 
 // The numeric address at which other hosts reach this rank: its own end of a connection of the meeting with a rank of another node, or
-// that of a rank of its own node. Collective, as gather_texts.
+// that of a rank of its own node; where there is only one node, its own end of any. Collective, as gather_texts.
 std::string reachable_address(const Meeting& meeting, int rank, int64_t deadline);
 
 // A connection with each of the peers (ranks, ascending; each of them names this one too), in their order. address: this rank's, as

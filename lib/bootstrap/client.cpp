@@ -59,7 +59,7 @@ class Search {
     last_ = format("address '%s' of rank 0 cannot be resolved: %s", placement_.address.c_str(), found.error.c_str());
     const bool malformed = placement_.address.find_first_of(":[]%/ ") != std::string::npos;
     if (!found.temporary && (malformed || waited(kUnknownNameMs))) {
-      throw Error(SMDDP_ERR_BOOTSTRAP, format("rank %d: %s", hello_.rank, last_.c_str()));
+      throw Error(SMDDP_ERR_BOOTSTRAP, hello_.name() + ": " + last_);
     }
   }
 
@@ -77,7 +77,7 @@ class Search {
       }
     }
     if (unreachable && waited(kNoLoopbackMs)) {
-      throw Error(SMDDP_ERR_BOOTSTRAP, format("rank %d cannot reach rank 0 at %s: %s; is the interface lo up?", hello_.rank,
+      throw Error(SMDDP_ERR_BOOTSTRAP, format("%s cannot reach rank 0 at %s: %s; is the interface lo up?", hello_.name().c_str(),
                                               where_.text().c_str(), last_.c_str()));
     }
     return std::nullopt;
@@ -87,7 +87,7 @@ class Search {
     last_ = where_.text() + ": " + greeting.detail;
     const bool only_port = placement_.port_count == 1;
     if (greeting.error == EMFILE || greeting.error == ENFILE) {
-      throw Error(SMDDP_ERR_RESOURCE, format("rank %d has no descriptor left to ask rank 0: %s", hello_.rank, last_.c_str()));
+      throw Error(SMDDP_ERR_RESOURCE, format("%s has no descriptor left to ask rank 0: %s", hello_.name().c_str(), last_.c_str()));
     }
     // A process that is slow on a busy machine must not be asked for ever in the time that it never makes.
     if (greeting.outcome == Greeted::kSilent) reply_ms_ = std::min(kLongestReplyMs, reply_ms_ + reply_ms_ / 2);
@@ -102,7 +102,7 @@ class Search {
                                   ? format("port %d", placement_.port)
                                   : format("ports %d-%d", placement_.port, placement_.port + placement_.port_count - 1);
     const std::string& reason = refusal_.empty() ? last_ : refusal_;
-    return Error(SMDDP_ERR_TIMEOUT, format("rank %d of %d found no rank 0 at %s %s in %lld ms; last: %s", hello_.rank, hello_.size,
+    return Error(SMDDP_ERR_TIMEOUT, format("%s of %d found no rank 0 at %s %s in %lld ms; last: %s", hello_.name().c_str(), hello_.kin(),
                                            placement_.address.c_str(), ports.c_str(), static_cast<long long>(hello_.timeout_ms),
                                            reason.empty() ? "no time was left to try" : reason.c_str()));
   }
@@ -130,13 +130,13 @@ Meeting join(const Placement& placement, Hello hello, int64_t deadline) {
   while ((state = reader.read(greeting.fd.get())) == FrameReader::State::kMore) {
     if (!wait_for(greeting.fd.get(), POLLIN, deadline)) {
       throw Error(SMDDP_ERR_TIMEOUT,
-                  format("rank %d of %d waited %lld ms: %s accepted it but did not say by then that all had come", hello.rank, hello.size,
+                  format("%s of %d waited %lld ms: %s accepted it but did not say by then that all had come", hello.name().c_str(), hello.kin(),
                          static_cast<long long>(hello.timeout_ms), root.c_str()));
     }
   }
   if (state == FrameReader::State::kClosed) {
     throw Error(SMDDP_ERR_BOOTSTRAP,
-                format("%s closed the connection before all %d ranks had come: it has ended or failed", root.c_str(), hello.size));
+                format("%s closed the connection before all %d ranks had come: it has ended or failed", root.c_str(), hello.size - hello.servers));
   }
   Meeting meeting;
   Verdict verdict;
@@ -147,7 +147,7 @@ Meeting join(const Placement& placement, Hello hello, int64_t deadline) {
     }
     if (reader.kind() == Kind::kVerdict && decode(reader.body(), verdict)) throw Error(verdict.code, verdict.text);
   }
-  throw Error(SMDDP_ERR_BOOTSTRAP, format("%s sent what rank %d cannot read", root.c_str(), hello.rank));
+  throw Error(SMDDP_ERR_BOOTSTRAP, format("%s sent what %s cannot read", root.c_str(), hello.name().c_str()));
 }
 
 }  // namespace smddp::bootstrap

@@ -11,6 +11,7 @@
 // begin with a Peer of the rank that connects (connect_peers), then carry notices of the control plane.
 #pragma once
 
+#include "base/types.hpp"
 #include "bootstrap/bootstrap.hpp"
 
 #include <memory>
@@ -41,6 +42,10 @@ struct Hello {
   Member member;
   std::string job_id;
   std::string parameters;
+  int servers = 0;  // of size, the last; not sent, as the parameters tell
+
+  std::string name() const { return member_name(rank, size - servers); }
+  int kin() const { return rank < size - servers ? size - servers : servers; }  // how many ranks, or servers, there are
 };
 
 struct Accepted {

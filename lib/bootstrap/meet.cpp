@@ -26,7 +26,7 @@ Meeting meet(Placement& placement, const Member& self, uint32_t protocol, const 
   check_length("list of allowed CPUs", self.cpus, kMaxCpus);
   check_length("list of parameters", parameters, kMaxParameters);
 
-  if (placement.size == 1) {
+  if (placement.members() == 1) {
     placement.listener.reset();
     Meeting meeting;
     random_bytes(meeting.nonce.data(), meeting.nonce.size());
@@ -36,16 +36,22 @@ Meeting meet(Placement& placement, const Member& self, uint32_t protocol, const 
   Hello hello;
   hello.token = random_number();
   hello.rank = placement.rank;
-  hello.size = placement.size;
+  hello.size = placement.members();
+  hello.servers = placement.servers;
   hello.protocol = protocol;
   hello.left_ms = deadline == kNever ? -1 : remaining_ms(deadline);
   hello.timeout_ms = hello.left_ms;
   hello.member = self;
   hello.job_id = placement.job_id;
   hello.parameters = parameters;
-  if (placement.rank != 0) return join(placement, std::move(hello), deadline);
-  const Listening listening = listen_for_ranks(placement, hello, deadline);
-  return gather(listening, hello, deadline);
+  const auto met = [&] {
+    if (placement.rank != 0) return join(placement, std::move(hello), deadline);
+    const Listening listening = listen_for_ranks(placement, hello, deadline);
+    return gather(listening, hello, deadline);
+  };
+  Meeting meeting = met();
+  meeting.servers = placement.servers;
+  return meeting;
 }
 
 }  // namespace smddp::bootstrap

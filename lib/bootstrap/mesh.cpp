@@ -56,7 +56,7 @@ class Mesh {
     const Resolution found = resolve(place.substr(space + 1), deadline_);
     const int port = std::atoi(place.c_str());
     if (space == std::string::npos || found.addresses.empty()) {
-      throw Error(SMDDP_ERR_BOOTSTRAP, format("rank %d says '%s' of where it can be reached (smddp_init)", peers_[i], place.c_str()));
+      throw Error(SMDDP_ERR_BOOTSTRAP, format("%s says '%s' of where it can be reached (smddp_init)", name(peers_[i]).c_str(), place.c_str()));
     }
     const Address address = found.addresses[0].with_port(port);
     UniqueFd fd = connect_to(address, deadline_);
@@ -64,7 +64,7 @@ class Mesh {
     if (!fd || ::send(fd.get(), hello.data(), hello.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(hello.size())) {
       const int error = errno;
       check_meeting(0);  // it may have failed, and said why
-      throw Error(SMDDP_ERR_BOOTSTRAP, format("rank %d cannot connect to rank %d at %s: %s", rank_, peers_[i], address.text().c_str(), strerror(error)));
+      throw Error(SMDDP_ERR_BOOTSTRAP, format("%s cannot connect to %s at %s: %s", name(rank_).c_str(), name(peers_[i]).c_str(), address.text().c_str(), strerror(error)));
     }
     connections_[i] = std::move(fd);
   }
@@ -73,7 +73,7 @@ class Mesh {
   std::vector<UniqueFd> await() {
     while (const int missing = first_missing()) {
       if (now_ns() >= deadline_) {
-        throw Error(SMDDP_ERR_TIMEOUT, format("rank %d has met the others but then did not connect to rank %d in time (smddp_init)", missing, rank_));
+        throw Error(SMDDP_ERR_TIMEOUT, format("%s has met the others but then did not connect to %s in time (smddp_init)", name(missing).c_str(), name(rank_).c_str()));
       }
       turn();
     }
@@ -104,9 +104,11 @@ class Mesh {
     }
   }
 
-  [[noreturn]] static void throw_failure(int rank, int connection) {
+  std::string name(int rank) const { return member_name(rank, meeting_.ranks()); }
+
+  [[noreturn]] void throw_failure(int rank, int connection) const {
     const std::string sentence = heard_failure(connection, 0).value_or("");
-    throw Error(SMDDP_ERR_PEER_GONE, sentence.empty() ? format("rank %d ended or failed in smddp_init", rank) : sentence);
+    throw Error(SMDDP_ERR_PEER_GONE, sentence.empty() ? name(rank) + " ended or failed in smddp_init" : sentence);
   }
 
   void turn() {

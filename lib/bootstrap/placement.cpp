@@ -12,12 +12,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 
 namespace smddp::bootstrap {
 namespace {
 
 Error invalid(const std::string& text) { return Error(SMDDP_ERR_INVALID_ARGUMENT, text); }
+
+void note_parameter(parameter::Id id, Placement& placement) {
+  placement.notes.push_back(format("%s=%s", parameter_at(id).name, parameter_text(id).c_str()));
+}
 
 void take_rank(const smddp_init_options_t* options, Placement& placement, Launched& launcher) {
   if (!options || options->size == 0) {
@@ -37,6 +42,31 @@ void take_rank(const smddp_init_options_t* options, Placement& placement, Launch
   launcher.has_meeting_variables = true;
 }
 
+// The environment of a server is smddprun's, or one that a user has made like it.
+void take_server(const smddp_init_options_t* options, Placement& placement, Launched& launcher) {
+  launcher.has_meeting_variables = true;
+  if (placement.servers == 0) throw invalid("SMDDP_SERVERS is not set: a server needs the number of servers");
+  int number = 0;
+  if (options && options->size != 0) {
+    if (options->size < 0) throw invalid(format("options.size=%d is negative", options->size));
+    placement.size = options->size;
+    placement.origin = "options";
+    number = options->rank;
+  } else {
+    const char* size = read_variable("WORLD_SIZE", placement.notes);
+    if (!size) throw invalid("WORLD_SIZE is not set: a server needs the number of ranks");
+    placement.size = static_cast<int>(integer_variable("WORLD_SIZE", size, 1, INT_MAX - placement.servers));
+    placement.origin = "SMDDP_SERVER and WORLD_SIZE";
+    number = static_cast<int>(parameter_number(parameter::kServer));
+    note_parameter(parameter::kServer, placement);
+  }
+  if (number < 0 || number >= placement.servers) {
+    throw invalid(format("%s=%d is not one of 0 to %d (SMDDP_SERVERS=%d)", placement.origin == "options" ? "options.rank" : "SMDDP_SERVER", number,
+                         placement.servers - 1, placement.servers));
+  }
+  placement.rank = placement.size + number;
+}
+
 // The error for a part of the meeting place that nobody has given.
 Error missing(const Placement& placement, const Launched& launcher, const char* field, const char* ours, const char* master) {
   if (placement.origin == "options") {
@@ -49,10 +79,6 @@ Error missing(const Placement& placement, const Launched& launcher, const char* 
                format("%s gives rank %d of %d, but no way to ask where rank 0 is: set MASTER_ADDR and MASTER_PORT to host and port of "
                       "rank 0 on all ranks",
                       placement.origin.c_str(), placement.rank, placement.size));
-}
-
-void note_parameter(parameter::Id id, Placement& placement) {
-  placement.notes.push_back(format("%s=%s", parameter_at(id).name, parameter_text(id).c_str()));
 }
 
 bool address_is_given(const smddp_init_options_t* options) {
@@ -140,20 +166,29 @@ void take_listener(Placement& placement) {
 
 }  // namespace
 
-Placement placement(const smddp_init_options_t* options) {
+Placement placement(const smddp_init_options_t* options, Role role) {
   Placement placement;
   Launched launcher;
   if (options && options->unique_id && options->size == 0) {
     throw invalid("options.unique_id needs options.size and options.rank, but options.size is 0");
   }
-  take_rank(options, placement, launcher);
+  placement.servers = static_cast<int>(parameter_number(parameter::kServers));
+  if (placement.servers) note_parameter(parameter::kServers, placement);
+  if (role == Role::kServer) take_server(options, placement, launcher); else take_rank(options, placement, launcher);
   if (options && options->unique_id) {
+    // Which servers could not know. So a program can have other jobs beside the one that has servers.
+    if (role == Role::kServer) throw invalid("options.unique_id is given, but a job that meets by one has no servers");
+    placement.servers = 0;
     use_unique_id(*options->unique_id, placement);
     return placement;
   }
   take_job_id(options, placement, launcher);
-  if (placement.size == 1) return placement;
+  if (placement.members() == 1) return placement;
   if (launcher.exchange != Exchange::kNone && !address_is_given(options)) {
+    if (placement.servers) {
+      throw invalid(format("SMDDP_SERVERS=%d is set, but where ranks meet by %s no server finds them: set MASTER_ADDR and MASTER_PORT to host and "
+                           "port of rank 0 on all ranks and servers", placement.servers, placement.origin.c_str()));
+    }
     placement.exchange = launcher.exchange;
     return placement;
   }

@@ -19,7 +19,7 @@ std::string_view next_line(std::string_view& text) {
 }
 
 // "NAME is VALUE on rank A and VALUE on rank B" for the first line that differs.
-std::string first_difference(std::string_view mine, std::string_view theirs, int rank, const Member& member) {
+std::string first_difference(std::string_view mine, std::string_view theirs, const std::string& they) {
   for (;;) {
     const std::string_view a = next_line(mine), b = next_line(theirs);
     if (a == b && mine.empty() && theirs.empty()) return "parameters differ";
@@ -30,8 +30,8 @@ std::string first_difference(std::string_view mine, std::string_view theirs, int
       if (equals == std::string_view::npos || line.substr(0, equals) != name) return std::string("not known");
       return "'" + std::string(line.substr(equals + 1)) + "'";
     };
-    return format("%s differs: %s on rank 0, %s on rank %d (%s); it must be the same on all ranks", name.c_str(), value(a).c_str(),
-                  value(b).c_str(), rank, who(member).c_str());
+    return format("%s differs: %s on rank 0, %s on %s; it must be the same on all ranks", name.c_str(), value(a).c_str(),
+                  value(b).c_str(), they.c_str());
   }
 }
 
@@ -41,7 +41,10 @@ Verdict refuse(Reason reason, smddp_status_t code, std::string text) { return {r
 
 std::string who(const Member& member) { return format("%s, pid %lld", member.host.c_str(), static_cast<long long>(member.pid)); }
 
-std::string missing_ranks(const std::vector<int>& present, int size) {
+namespace {
+
+// Of the ranks, or of the servers.
+std::string missing_ones(const char* word, const std::vector<int>& present, int size) {
   constexpr int kMostPieces = 8;
   std::string text;
   int pieces = 0, shown = 0, next = 0;
@@ -58,7 +61,20 @@ std::string missing_ranks(const std::vector<int>& present, int size) {
   gap(next, size - 1);
   const int missing = size - static_cast<int>(present.size());
   if (missing > shown) text += format(" and %d more", missing - shown);
-  return format("%s %s of %d", missing == 1 ? "rank" : "ranks", text.c_str(), size);
+  return format("%s%s %s of %d", word, missing == 1 ? "" : "s", text.c_str(), size);
+}
+
+}  // namespace
+
+std::string missing_members(const std::vector<int>& present, int ranks, int servers) {
+  std::vector<int> here, serving;
+  for (const int member : present) {
+    if (member < ranks) here.push_back(member); else serving.push_back(member - ranks);
+  }
+  std::string text;
+  if (static_cast<int>(here.size()) < ranks) text = missing_ones("rank", here, ranks);
+  if (static_cast<int>(serving.size()) < servers) text += (text.empty() ? "" : " and ") + missing_ones("server", serving, servers);
+  return text;
 }
 
 Roster::Roster(Hello self, int64_t verdict_time) : self_(std::move(self)), verdict_time_(kNever) {
@@ -77,35 +93,37 @@ bool Roster::is_again(const Hello& hello) const {
 }
 
 std::optional<Verdict> Roster::judge(const Hello& hello, bool holder_alive) const {
-  const std::string they = who(hello.member);
+  const std::string they = name(hello.rank) + " (" + who(hello.member) + ")";
   if (hello.job_id != self_.job_id) {
     return refuse(Reason::kJob, SMDDP_ERR_BOOTSTRAP,
-                  format("job id differs: rank 0 (%s) belongs to job '%s', rank %d (%s) to job '%s'", who(self_.member).c_str(),
-                         self_.job_id.c_str(), hello.rank, they.c_str(), hello.job_id.c_str()));
+                  format("job id differs: rank 0 (%s) belongs to job '%s', %s to job '%s'", who(self_.member).c_str(),
+                         self_.job_id.c_str(), they.c_str(), hello.job_id.c_str()));
   }
   if (hello.size != self_.size) {
+    const std::string difference = first_difference(self_.parameters, hello.parameters, they);
+    if (difference.rfind("SMDDP_SERVERS", 0) == 0) return refuse(Reason::kVersion, SMDDP_ERR_VERSION, difference);
     return refuse(Reason::kSize, SMDDP_ERR_BOOTSTRAP,
-                  format("number of ranks differs: %d on rank 0 (%s), %d on rank %d (%s)", self_.size, who(self_.member).c_str(), hello.size,
-                         hello.rank, they.c_str()));
+                  format("number of ranks differs: %d on rank 0 (%s), %d on %s", self_.size - self_.servers, who(self_.member).c_str(),
+                         hello.size - self_.servers, they.c_str()));
   }
   if (hello.rank < 0 || hello.rank >= self_.size) {
     return refuse(Reason::kRank, SMDDP_ERR_BOOTSTRAP,
-                  format("rank %d (%s) is not one of 0 to %d", hello.rank, they.c_str(), self_.size - 1));
+                  format("%s is not one of 0 to %d", they.c_str(), self_.size - self_.servers - 1));
   }
   const auto place = places_.find(hello.rank);
   if (place != places_.end() && holder_alive && !is_again(hello)) {
     return refuse(Reason::kDuplicate, SMDDP_ERR_BOOTSTRAP,
-                  format("duplicate rank %d: %s has come as rank %d already, now %s does", hello.rank,
-                         who(place->second.member).c_str(), hello.rank, they.c_str()));
+                  format("duplicate %s: %s has come as %s already, now %s does", name(hello.rank).c_str(),
+                         who(place->second.member).c_str(), name(hello.rank).c_str(), who(hello.member).c_str()));
   }
   if (hello.protocol != self_.protocol) {
     return refuse(Reason::kVersion, SMDDP_ERR_VERSION,
-                  format("protocol version differs: %u on rank 0 (%s), %u on rank %d (%s): they run different versions of the library",
-                         self_.protocol, who(self_.member).c_str(), hello.protocol, hello.rank, they.c_str()));
+                  format("protocol version differs: %u on rank 0 (%s), %u on %s: they run different versions of the library",
+                         self_.protocol, who(self_.member).c_str(), hello.protocol, they.c_str()));
   }
   if (hello.parameters != self_.parameters) {
     return refuse(Reason::kVersion, SMDDP_ERR_VERSION,
-                  first_difference(self_.parameters, hello.parameters, hello.rank, hello.member));
+                  first_difference(self_.parameters, hello.parameters, they));
   }
   return std::nullopt;
 }
@@ -129,7 +147,7 @@ std::string Roster::leave(int rank) {
   const auto place = places_.find(rank);
   std::string text;
   if (place->second.confirmed) {
-    text = format("rank %d (%s) left before all %d ranks had come", rank, who(place->second.member).c_str(), self_.size);
+    text = format("%s (%s) left before all %d ranks had come", name(rank).c_str(), who(place->second.member).c_str(), self_.size - self_.servers);
     --confirmed_;
     note_refusal(text);
   }
@@ -156,8 +174,8 @@ std::string Roster::timeout_sentence() const {
   }
   const auto place = places_.find(first_to_give_up_);
   const int64_t waited_ms = place == places_.end() ? self_.timeout_ms : place->second.timeout_ms;
-  std::string text = format("rank %d waited %lld ms; %s did not come", first_to_give_up_, static_cast<long long>(waited_ms),
-                            missing_ranks(present, self_.size).c_str());
+  std::string text = format("%s waited %lld ms; %s did not come", name(first_to_give_up_).c_str(), static_cast<long long>(waited_ms),
+                            missing_members(present, self_.size - self_.servers, self_.servers).c_str());
   if (!refused_.empty()) text += "; last event: " + refused_;
   return text;
 }

@@ -53,6 +53,7 @@ class Roster {
   };
 
   void find_verdict_time();
+  std::string name(int rank) const { return member_name(rank, self_.size - self_.servers); }
 
   Hello self_;
   std::map<int, Place> places_;
@@ -62,8 +63,8 @@ class Roster {
   std::string refused_;
 };
 
-// "ranks 2, 5-9 of 12"; present: the ranks that are not missing, ascending. Long lists end in "and N more".
-std::string missing_ranks(const std::vector<int>& present, int size);
+// "ranks 2, 5-9 of 12 and server 0 of 2"; present: the members that are not missing, ascending. Long lists end in "and N more".
+std::string missing_members(const std::vector<int>& present, int ranks, int servers);
 
 // "host, pid N".
 std::string who(const Member& member);

@@ -21,30 +21,31 @@ void write_all(int fd, std::string frame, int64_t deadline) {
 }
 
 // Throws if the frame is not what was expected of the rank.
-void expect(const FrameReader& reader, FrameReader::State state, Kind kind, int rank) {
+void expect(const FrameReader& reader, FrameReader::State state, Kind kind, const std::string& rank) {
   if (state == FrameReader::State::kComplete && reader.kind() == kind) return;
   Verdict verdict;
   if (state == FrameReader::State::kComplete && reader.kind() == Kind::kVerdict && decode(reader.body(), verdict)) {
     throw Error(SMDDP_ERR_PEER_GONE, verdict.text);
   }
-  throw Error(SMDDP_ERR_PEER_GONE, format("rank %d ended or failed in smddp_init", rank));
+  throw Error(SMDDP_ERR_PEER_GONE, rank + " ended or failed in smddp_init");
 }
 
 std::vector<std::string> collect(const Meeting& meeting, const std::string& own, int64_t deadline) {
   const size_t size = meeting.members.size();
+  const auto name = [&](size_t rank) { return member_name(static_cast<int>(rank), meeting.ranks()); };
   std::vector<std::string> texts(size);
   texts[0] = own;
   std::vector<FrameReader> readers(size, FrameReader(kMaxText));
   std::vector<pollfd> waiting;
   for (size_t rank = 1; rank < size; ++rank) {
-    if (!meeting.connections[rank]) throw Error(SMDDP_ERR_PEER_GONE, format("rank %zu ended in smddp_init", rank));
+    if (!meeting.connections[rank]) throw Error(SMDDP_ERR_PEER_GONE, name(rank) + " ended in smddp_init");
     waiting.push_back({meeting.connections[rank].get(), POLLIN, 0});
   }
   for (size_t missing = size - 1; missing > 0;) {
     if (poll(waiting.data(), waiting.size(), remaining_ms(deadline)) <= 0 && now_ns() >= deadline) {
       for (size_t rank = 1; rank < size; ++rank) {
         if (waiting[rank - 1].fd < 0) continue;
-        throw Error(SMDDP_ERR_TIMEOUT, format("rank %zu has met the others but then said nothing in time (smddp_init)", rank));
+        throw Error(SMDDP_ERR_TIMEOUT, name(rank) + " has met the others but then said nothing in time (smddp_init)");
       }
     }
     for (size_t rank = 1; rank < size; ++rank) {
@@ -52,7 +53,7 @@ std::vector<std::string> collect(const Meeting& meeting, const std::string& own,
       if (entry.fd < 0 || entry.revents == 0) continue;
       const FrameReader::State state = readers[rank].read(entry.fd);
       if (state == FrameReader::State::kMore) continue;
-      expect(readers[rank], state, Kind::kText, static_cast<int>(rank));
+      expect(readers[rank], state, Kind::kText, name(rank));
       texts[rank] = readers[rank].body();
       entry.fd = -1;
       --missing;
@@ -80,13 +81,13 @@ std::vector<std::string> gather_texts(const Meeting& meeting, int rank, const st
   FrameReader::State state;
   while ((state = reader.read(root)) == FrameReader::State::kMore) {
     if (wait_for(root, POLLIN, deadline)) continue;
-    throw Error(SMDDP_ERR_TIMEOUT, format("rank %d waited in vain for what rank 0 gathers from all ranks (smddp_init)", rank));
+    throw Error(SMDDP_ERR_TIMEOUT, member_name(rank, meeting.ranks()) + " waited in vain for what rank 0 gathers from all ranks (smddp_init)");
   }
-  expect(reader, state, Kind::kTexts, 0);
+  expect(reader, state, Kind::kTexts, "rank 0");
   ByteReader body(reader.body());
   std::vector<std::string> texts(size);
   for (std::string& text : texts) text = body.text(kMaxText);
-  if (!body.complete()) throw Error(SMDDP_ERR_INTERNAL, format("rank %d cannot read what rank 0 gathered (smddp_init)", rank));
+  if (!body.complete()) throw Error(SMDDP_ERR_INTERNAL, member_name(rank, meeting.ranks()) + " cannot read what rank 0 gathered (smddp_init)");
   return texts;
 }
 
@@ -101,6 +102,9 @@ std::string reachable_address(const Meeting& meeting, int rank, int64_t deadline
   const std::vector<std::string> all = gather_texts(meeting, rank, own, deadline);
   for (size_t r = 0; r < all.size() && own.empty(); ++r) {
     if (node_of(r) == here) own = all[r];
+  }
+  for (size_t i = 0; i < meeting.connections.size() && own.empty(); ++i) {  // all are on one host
+    if (meeting.connections[i]) own = local_address(meeting.connections[i].get()).host();
   }
   return own;
 }

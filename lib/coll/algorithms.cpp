@@ -22,6 +22,7 @@ const std::vector<Algorithm>& algorithms() {
       {Collective::kAllreduce, "ring", ring_allreduce, ring_allreduce_cost, kRoundsOften},
       {Collective::kAllreduce, "recursive_doubling", recursive_doubling_allreduce, recursive_doubling_allreduce_cost, kRoundsOften},
       {Collective::kAllreduce, "halving_doubling", halving_doubling_allreduce, halving_doubling_allreduce_cost, kRoundsOften},
+      {Collective::kAllreduce, "servers", servers_allreduce, servers_allreduce_cost, 0, servers_fit},
       {Collective::kBroadcast, "binomial", binomial_broadcast, binomial_broadcast_cost},
       {Collective::kBroadcast, "one_hop", one_hop_broadcast, one_hop_broadcast_cost},
       {Collective::kBroadcast, "hierarchical_one_hop", hierarchical_one_hop_broadcast, hierarchical_one_hop_broadcast_cost},

@@ -13,7 +13,7 @@ namespace smddp::coll {
 // What a schedule is made for.
 struct Position {
   const Shape& shape;
-  int rank = 0;
+  int rank = 0;  // shape.size() + s: server s
   int root = 0;
 };
 

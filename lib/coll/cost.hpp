@@ -13,6 +13,7 @@ struct Cost {
   double node_steps = 0;  // in a row
   double node_moved = 0;  // elements that a node step moves for a rank, in n, all steps together
   double talkers = 0;     // ranks of a node that send so much to other nodes at the same time; 0: all, some of it inside the node
+  bool one_way = false;   // a segment is sent before any of it comes back: a single one never fills both directions of a link
 };
 
 }  // namespace smddp::coll

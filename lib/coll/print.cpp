@@ -52,11 +52,15 @@ std::string text_of(const Schedule& schedule, const Slice& slice) {
   return text;
 }
 
+std::string peer_text(const Schedule& schedule, int peer) {
+  return peer < schedule.size ? std::to_string(peer) : format("server %d", peer - schedule.size);
+}
+
 std::string text_of(const Schedule& schedule, const ScheduleStep& step) {
   std::string text = kind_name(step);
   if (step.node == NodeStep::kWhole) return text;
-  if (step.kind == StepKind::kSend) text += format(" to %d tag %u:", step.peer, step.tag);
-  if (step.kind == StepKind::kRecv) text += format(" from %d tag %u:", step.peer, step.tag);
+  if (step.kind == StepKind::kSend) text += " to " + peer_text(schedule, step.peer) + format(" tag %u:", step.tag);
+  if (step.kind == StepKind::kRecv) text += " from " + peer_text(schedule, step.peer) + format(" tag %u:", step.tag);
   if (has_root(step.node)) text += format(" with local root %d", step.root);
   const char* separator = " ";
   for (const Slice& input : step.inputs) {
@@ -71,8 +75,10 @@ std::string text_of(const Schedule& schedule, const ScheduleStep& step) {
 }  // namespace
 
 std::string print(const Schedule& schedule) {
-  std::string text = format("%s, algorithm %s, rank %d of %d", collective_name(schedule.collective), schedule.algorithm, schedule.rank,
-                            schedule.size);
+  const bool serves = schedule.rank >= schedule.size;
+  std::string text = format("%s, algorithm %s, ", collective_name(schedule.collective), schedule.algorithm) +
+                     (serves ? format("server %d of %d for %d ranks", schedule.rank - schedule.size, schedule.servers, schedule.size)
+                             : format("rank %d of %d", schedule.rank, schedule.size));
   if (schedule.parts > 1) text += format(", %u shares", schedule.parts);
   if (schedule.lanes > 1) text += format(", %u lanes", schedule.lanes);
   if (schedule.scratch_slots) {

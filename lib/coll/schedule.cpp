@@ -49,7 +49,7 @@ std::string problem_of(const Schedule& schedule, const ScheduleStep& step, size_
   if ((step.kind == StepKind::kNode) != (step.node != NodeStep::kNone)) return "node step without its kind";
   if (step.node == NodeStep::kWhole && schedule.steps.size() != 1) return "a whole collective among other steps";
   const bool message = step.kind == StepKind::kSend || step.kind == StepKind::kRecv;
-  if (message && (step.peer < 0 || step.peer >= schedule.size || step.peer == schedule.rank)) return format("bad peer %d", step.peer);
+  if (message && (step.peer < 0 || step.peer >= schedule.size + schedule.servers || step.peer == schedule.rank)) return format("bad peer %d", step.peer);
   if (step.kind == StepKind::kReduce ? step.inputs.empty() : step.inputs.size() != (step.kind == StepKind::kRecv ? 0 : 1)) {
     return format("%zu inputs", step.inputs.size());
   }

@@ -57,7 +57,7 @@ struct ScheduleStep {
   StepKind kind = StepKind::kNode;
   NodeStep node = NodeStep::kNone;
   bool finish = false;  // of reductions: the target is complete; AVG divides here
-  int peer = -1;        // of messages: rank in the communicator
+  int peer = -1;        // of messages: rank in the communicator; server s is size + s
   uint32_t tag = 0;     // of messages: unique from sender to receiver within a segment, the same on both sides
   int root = 0;         // of node steps: a local rank
   std::vector<Slice> inputs;
@@ -65,11 +65,12 @@ struct ScheduleStep {
   std::vector<Dependency> after;  // steps that must have ended before this one begins
 };
 
-// The same on all ranks: collective, algorithm, size, root, segmented, parts, lanes.
+// The same on all ranks: collective, algorithm, size, servers, root, segmented, parts, lanes.
 struct Schedule {
   Collective collective = Collective::kNone;
   const char* algorithm = "";
-  int rank = 0, size = 1, root = 0;
+  int rank = 0, size = 1, root = 0;  // rank size + s: of server s
+  int servers = 0;            // that take part
   bool segmented = false;     // whether blocks may be cut into segments
   uint32_t parts = 1;         // shares of a block; lane l is shares l × parts / lanes … of the vector
   uint32_t lanes = 1;

@@ -35,7 +35,7 @@ struct Model {
     const double link = talkers * std::max(cost.sent, cost.received) * bytes / network.bytes_per_us;
     const double work = cost.messages * network.overhead_us + cost.added * bytes / network.added_per_us +
                         cost.node_steps * network.node_latency_us + cost.node_moved * bytes / network.node_bytes_per_us;
-    return {cost.rounds * network.latency_us + link + work, std::max(link, work + (1 - network.overlap) * link)};
+    return {cost.rounds * network.latency_us + (cost.one_way ? 2 : 1) * link + work, std::max(link, work + (1 - network.overlap) * link)};
   }
 
   // Where nothing overlaps, segments gain nothing by the model, but they bound what an operation has under way beside its buffers.

@@ -45,6 +45,7 @@ std::string describe(const Shape& shape) {
   std::string text = format("%d rank%s on %d node%s: ", shape.size(), shape.size() == 1 ? "" : "s", shape.node_count(),
                             shape.node_count() == 1 ? "" : "s");
   for (size_t node = 0; node < shape.nodes.size(); ++node) text += format("%s%zu", node ? "+" : "", shape.nodes[node].size());
+  if (shape.servers) text += format(", and %d server%s", shape.servers, shape.servers == 1 ? "" : "s");
   return text;
 }
 

@@ -14,6 +14,7 @@ struct Place {
 struct Shape {
   std::vector<Place> places;            // of each rank
   std::vector<std::vector<int>> nodes;  // ranks of each node, ascending
+  int servers = 0;                      // processes beside the ranks that reduce for them; no ranks themselves
 
   int size() const { return static_cast<int>(places.size()); }
   int node_count() const { return static_cast<int>(nodes.size()); }
@@ -32,7 +33,7 @@ struct Shape {
 // All ranks in order.
 std::vector<int> all_ranks(const Shape& shape);
 
-// "6 ranks on 3 nodes: 2+2+2".
+// "6 ranks on 3 nodes: 2+2+2", with servers "…, and 2 servers".
 std::string describe(const Shape& shape);
 
 }  // namespace smddp::coll

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/types.hpp"
 #include "bootstrap/bytes.hpp"
 #include "control/graph.hpp"
 
@@ -70,8 +71,8 @@ bool is_silent(int fd) {
 
 }  // namespace
 
-Links::Links(int rank, int size, const std::vector<int>& peers, std::vector<UniqueFd> connections)
-    : rank_(rank), size_(size), origins_(static_cast<size_t>(size)), left_(static_cast<size_t>(size)), lost_(static_cast<size_t>(size)) {
+Links::Links(int rank, int size, const std::vector<int>& peers, std::vector<UniqueFd> connections, int servers)
+    : rank_(rank), size_(size), servers_(servers), origins_(static_cast<size_t>(size)), left_(static_cast<size_t>(size)), lost_(static_cast<size_t>(size)) {
   for (size_t i = 0; i < peers.size(); ++i) {
     probe_often(connections[i].get());
     Link& link = links_.emplace_back();
@@ -80,6 +81,8 @@ Links::Links(int rank, int size, const std::vector<int>& peers, std::vector<Uniq
     link.rank = peers[i];
   }
 }
+
+std::string Links::name(int rank) const { return member_name(rank, size_ - servers_); }
 
 void Links::watch(int epoll, uint64_t first) {
   epoll_ = epoll;
@@ -200,7 +203,7 @@ void Links::end(Link& link, int error, const Handler& handler) {
   notice.kind = Notice::Kind::kDied;
   notice.rank = link.rank;
   const bool host = error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH;
-  notice.text = format("rank %d died (%s)", link.rank, host ? "no sign of life from its host for 3 s" : "connection closed");
+  notice.text = format("%s died (%s)", name(link.rank).c_str(), host ? "no sign of life from its host for 3 s" : "connection closed");
   send(notice);
   deliver(notice, handler);
 }
@@ -217,7 +220,7 @@ void Links::deliver(const Notice& notice, const Handler& handler) {
     left_[static_cast<size_t>(rank)] = lost_[static_cast<size_t>(rank)] = true;
     Notice lost = notice;
     lost.rank = rank;
-    lost.text = format("rank %d cannot be reached any more: %s, and with it the last way there", rank, notice.text.c_str());
+    lost.text = format("%s cannot be reached any more: %s, and with it the last way there", name(rank).c_str(), notice.text.c_str());
     handler(lost);
   }
 }

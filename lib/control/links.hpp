@@ -35,8 +35,8 @@ class Links {
  public:
   using Handler = std::function<void(const Notice&)>;
 
-  // connections: to the neighbours, of which `peers` are the ranks.
-  Links(int rank, int size, const std::vector<int>& peers, std::vector<UniqueFd> connections);
+  // connections: to the neighbours, of which `peers` are the ranks. servers: of size, the last.
+  Links(int rank, int size, const std::vector<int>& peers, std::vector<UniqueFd> connections, int servers = 0);
 
   // To everybody else; its serial number. Any thread; never blocks: what the socket does not take at once follows.
   uint32_t send(Notice notice);
@@ -80,7 +80,9 @@ class Links {
   void deliver(const Notice& notice, const Handler& handler);
   void reply(const Notice& answer);
 
-  const int rank_, size_;
+  std::string name(int rank) const;
+
+  const int rank_, size_, servers_;
   std::mutex mutex_;  // of what is waiting, and of serial_
   std::deque<Link> links_;
   uint32_t serial_ = 0;

@@ -35,7 +35,8 @@ smddp_comm* take_comm() {
 
 struct Membership {
   std::vector<int> world_ranks;    // by rank
-  int rank = 0;
+  int servers = 0;                 // that help them, members of the job behind its ranks
+  int rank = 0;                    // behind those of world_ranks: a server
   uint64_t number = 0;
   uint64_t board = 0;              // offset of the board of this node's members
   int index = -1;                  // of this rank
@@ -62,20 +63,28 @@ smddp_comm* make_comm(const std::shared_ptr<Context>& context, Membership member
     if (here >= 0) local.push_back(here);
   }
   comm->shape = coll::Shape::of_labels(nodes);
-  const bool one_node = comm->shape.node_count() == 1;
+  comm->shape.servers = membership.servers;
+  std::vector<int> members = membership.world_ranks;
+  for (int s = 0; s < membership.servers; ++s) {
+    members.push_back(context->ranks() + s);
+    board_ranks.push_back(context->local_rank_of(members.back()));
+    if (board_ranks.back() >= 0) local.push_back(board_ranks.back());
+  }
+  const bool one_node = comm->shape.node_count() == 1 && !context->serves();
   if (!one_node) comm->selection = std::make_unique<coll::Selection>(comm->shape, context->calibration().network, context->overrides());
   comm->board = std::make_unique<node::Board>(context->group(), context->windows(), context->tuning(), membership.board, std::move(local),
                                               local_rank);
   comm->board->name = name.substr(0, 63);
   std::unique_ptr<engine::Route> route;
   if (!one_node) {
-    route.reset(new engine::Route{*context->engine().wire(), membership.world_ranks, membership.indices, std::move(board_ranks),
-                                  membership.rank, 0});
+    route.reset(new engine::Route{*context->engine().wire(), std::move(members), membership.indices, std::move(board_ranks), membership.rank, 0});
+    route->servers = membership.servers;
   }
   comm->queue = std::make_unique<engine::Queue>(*comm->board, context->p2p_buffer_bytes(), std::move(route));
   if (!one_node) {
     comm->board->disputes = true;
     comm->queue->ask = [comm](control::Question question) {
+      if (comm->context->serves()) return;  // the ranks ask each other
       question.comm = comm->number;
       question.name = comm->board->name;
       question.members = comm->world_ranks;
@@ -161,13 +170,15 @@ void make_world(const std::shared_ptr<Context>& context) {
     context->group().heap().allocate(node::Board::bytes(local_ranks));
     reinterpret_cast<node::BoardHeader*>(arena.at(world.board))->members = local_ranks;
   }
-  for (int r = 0; r < context->size(); ++r) world.world_ranks.push_back(r);
+  for (int r = 0; r < context->ranks(); ++r) world.world_ranks.push_back(r);
+  world.servers = context->servers();
   world.rank = context->rank();
   if (engine::Wire* wire = context->engine().wire()) {
     world.index = wire->take_index();  // the first one on every rank
-    world.indices.assign(static_cast<size_t>(context->size()), static_cast<uint16_t>(world.index));
+    world.indices.assign(static_cast<size_t>(context->members()), static_cast<uint16_t>(world.index));
   }
-  context->set_world(make_comm(context, std::move(world), "world", context->timeout_ms(), context->thread_mode()));
+  const int64_t timeout_ms = context->serves() ? SMDDP_TIMEOUT_INFINITE : context->timeout_ms();  // what a server waits for has the ranks' deadlines
+  context->set_world(make_comm(context, std::move(world), "world", timeout_ms, context->thread_mode()));
 }
 
 control::Report report(smddp_comm& comm) {
@@ -260,6 +271,18 @@ engine::Request* start_recv(smddp_comm& comm, const node::Receive& receive, cons
   request->tag = receive.tag;
   comm.context->engine().submit(*comm.queue, *request, background);
   return request;
+}
+
+Status take_part(smddp_comm& world, const engine::ServerCall& told) {
+  engine::Request* request = make_request(world, engine::RequestKind::kCollective, {});
+  request->call = engine::expect(told, *world.queue->route);
+  request->segment_elements = told.segment_elements;
+  const coll::Algorithm& algorithm = coll::algorithms()[told.algorithm - 1u];
+  auto& schedule = world.schedules[{&algorithm, request->call.collective, 0}];
+  if (!schedule) schedule = std::make_unique<coll::Schedule>(algorithm.schedule({world.shape, world.rank()}));
+  request->schedule = schedule.get();
+  world.context->engine().submit(*world.queue, *request, false);
+  return finish(request, nullptr);
 }
 
 Status finish(engine::Request* request, smddp_message_t* message) {

@@ -5,6 +5,7 @@
 #include "core/context.hpp"
 #include "core/thread_rule.hpp"
 #include "engine/queue.hpp"
+#include "engine/servers.hpp"
 
 #include <map>
 #include <memory>
@@ -27,8 +28,8 @@ struct smddp_comm {
   std::atomic<int64_t> timeout_ms{0};
   smddp::core::ThreadRule threads;
   uint32_t children = 0;  // for their default names
-  int own_rank = 0;
-  std::vector<int> world_ranks;  // by rank
+  int own_rank = 0;              // of a server: behind the ranks
+  std::vector<int> world_ranks;  // by rank; without servers
   smddp::coll::Shape shape;
   uint64_t number = 0;           // the same on all members, on no other communicator of the job
   int index = -1;                // under which peers on other nodes know it here
@@ -85,6 +86,9 @@ engine::Request* start(smddp_comm& comm, const char* function, const node::Call&
 // Messages; as above. receive.buffer and the rest are filled in by the caller.
 engine::Request* start_send(smddp_comm& comm, const void* buffer, size_t bytes, int dest, int tag, const CallSettings& settings, bool background);
 engine::Request* start_recv(smddp_comm& comm, const node::Receive& receive, const CallSettings& settings, bool background);
+
+// On a server: its part in a call of the ranks; the outcome.
+Status take_part(smddp_comm& world, const engine::ServerCall& told);
 
 // Waits for a request and gives both holders' shares back; its outcome.
 Status finish(engine::Request* request, smddp_message_t* message);

@@ -76,7 +76,7 @@ uint64_t heap_bytes(size_t local_ranks) {
 
 }  // namespace
 
-std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
+std::shared_ptr<Context> Context::start(const smddp_init_options_t* options, bootstrap::Role role) {
   set_log_level(log_level());
   auto context = std::make_shared<Context>();
   context->timeout_ms_ = options && options->timeout_ms ? options->timeout_ms : parameter_number(parameter::kTimeout);
@@ -97,7 +97,7 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
   parameter_number(parameter::kHeap);
   given_calibration();
 
-  bootstrap::Placement placement = bootstrap::placement(options);
+  bootstrap::Placement placement = bootstrap::placement(options, role);
   context->rank_ = placement.rank;
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
@@ -105,12 +105,15 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
   context->meeting_ = bootstrap::meet(placement, self, node::kProtocolVersion, shared_parameters(), deadline);
   const auto& members = context->meeting_.members;
 
+  const auto label = [&](int rank) { return rank < context->ranks() ? members[static_cast<size_t>(rank)].node : member_name(rank, context->ranks()); };
+  const std::string own_label = label(context->rank_);
   std::vector<int> local;  // ranks of this node
   std::vector<std::string> cpus;
   std::map<std::string, int> nodes;
   for (size_t r = 0; r < members.size(); ++r) {
-    context->nodes_.push_back(nodes.emplace(members[r].node, static_cast<int>(nodes.size())).first->second);
-    const bool here = members[r].node == self.node;
+    const std::string node = label(static_cast<int>(r));
+    context->nodes_.push_back(nodes.emplace(node, static_cast<int>(nodes.size())).first->second);
+    const bool here = node == own_label;
     context->local_ranks_.push_back(here ? static_cast<int>(local.size()) : -1);
     if (!here) continue;
     local.push_back(static_cast<int>(r));
@@ -134,11 +137,11 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
       return (context->rank_ == 0 || rank == 0) && at < connections.size() && connections[at] ? connections[at].get() : -1;
     };
     for (size_t r = 0; r < (local_rank == 0 ? local.size() : 1); ++r) witnesses.sockets.push_back(connection_of(local[r]));
-    joined = node::join(context->meeting_.nonce, witnesses, self.node, local, local_rank, heap_bytes(local.size()), deadline);
+    joined = node::join(context->meeting_.nonce, witnesses, own_label, local, local_rank, heap_bytes(local.size()), deadline);
   } catch (const Error& error) {
     // The others wait for this rank and cannot see why it does not come; what it heard itself of another one goes on as it is.
     const bool heard = error.code() == SMDDP_ERR_PEER_GONE;
-    bootstrap::tell_failure(context->meeting_, heard ? error.what() : format("rank %d failed in smddp_init: %s", context->rank_, error.what()));
+    bootstrap::tell_failure(context->meeting_, heard ? error.what() : format("%s failed in smddp_init: %s", context->name().c_str(), error.what()));
     throw;
   }
   context->meeting_.connections.clear();
@@ -147,13 +150,15 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
   context->windows_ = std::make_unique<node::WindowPool>(arena, context->group_->heap());
 
   engine::WaitPolicy policy;
+  const auto is_here = [&](const bootstrap::Member& member) { return member.node == self.node; };
+  const auto crowd = static_cast<int>(context->serves() ? static_cast<size_t>(std::count_if(members.begin(), members.end(), is_here)) : local.size());
   const std::vector<int> node_cpus = topology::cpus_in(cpus);
   const auto cpu_count = static_cast<int>(node_cpus.size());
   if (local_rank == 0 && local.size() > 1) {
     context->group_->set_stream_bytes(stream_bytes ? static_cast<uint64_t>(stream_bytes) : node::measured_stream_bytes(node_cpus));
   }
-  policy.oversubscribed = cpu_count < static_cast<int>(local.size());
-  if (policy.oversubscribed && local_rank == 0) warn_of_sharing(context->rank_, local.size(), cpu_count, host);
+  policy.oversubscribed = cpu_count < crowd;
+  if (policy.oversubscribed && local_rank == 0 && !context->serves()) warn_of_sharing(context->rank_, local.size(), cpu_count, host);
   policy.spin_ns = policy.oversubscribed && spin_us < 0 ? 0 : (spin_us < 0 ? 20 : spin_us) * 1000;
   if (spin_us > 0) policy.oversubscribed = false;
   policy.yield_ns = yield_us * 1000;
@@ -168,11 +173,12 @@ std::shared_ptr<Context> Context::start(const smddp_init_options_t* options) {
     const std::lock_guard<std::mutex> lock(all.mutex);
     all.live.push_back(context);
   }
-  if (context->engine_->wire()) {
+  if (context->engine_->wire() && !context->serves()) {
     log(Level::kInfo, context->rank_, "between nodes: %s; %s (%s)", context->engine_->wire()->transport().capabilities().name.c_str(),
         coll::text_of(context->calibration_.network).c_str(), context->calibration_.origin.c_str());
   }
-  log(Level::kInfo, context->rank_, "%zu ranks on %zu nodes, %zu of %s, placed by %s, %s", members.size(), nodes.size(), local.size(), host,
+  log(Level::kInfo, context->rank_, "%d ranks on %zu nodes, %zu of %s, %d servers, placed by %s, %s", context->ranks(),
+      nodes.size() - static_cast<size_t>(context->servers()), local.size(), host, context->servers(),
       placement.origin.c_str(), policy.oversubscribed ? "more ranks than cores" : "a core for every rank");
   return context;
 }
@@ -185,13 +191,15 @@ std::unique_ptr<engine::Wire> Context::open_wire(int64_t deadline) {
   for (const bootstrap::RailPlace& rail : bootstrap::shared_rails(meeting_, rank_, own, deadline)) {
     options.rails.push_back({rail.name, rail.network, rail.address});
   }
-  options.messages.size = size();
+  options.messages.size = members();
   std::unique_ptr<transport::Transport> transport = transport::ofi::make(options);
   const std::vector<std::string> addresses = bootstrap::gather_texts(meeting_, rank_, transport->address(), deadline);
   transport->connect(addresses, rank_);
-  calibration_ = calibrate(meeting_, rank_, nodes_, *transport, deadline);
+  const std::vector<int> nodes_of_ranks(nodes_.begin(), nodes_.begin() + ranks());
+  const bool chooses = std::any_of(nodes_of_ranks.begin(), nodes_of_ranks.end(), [&](int node) { return node != nodes_[0]; });
+  if (chooses) calibration_ = calibrate(meeting_, rank_, nodes_of_ranks, *transport, deadline);
   const auto remote = std::count(local_ranks_.begin(), local_ranks_.end(), -1);
-  return std::make_unique<engine::Wire>(std::move(transport), size(), static_cast<int>(remote));
+  return std::make_unique<engine::Wire>(std::move(transport), members(), static_cast<int>(remote));
 }
 
 Context::~Context() {
@@ -217,7 +225,7 @@ void Context::finalize() {
   // What smddp_send has taken over is the peers' due, for a while.
   engine_->flush(deadline_after_ms(2000));
   group_->mark(group_->local_rank(), node::RankState::kFinalized, node::DeathReason::kConnection);
-  engine_->stop({SMDDP_ERR_INVALID_USAGE, format("rank %d called smddp_finalize while the operation was outstanding", rank_)});
+  engine_->stop({SMDDP_ERR_INVALID_USAGE, name() + " called smddp_finalize while the operation was outstanding"});
   farewell();
   monitor_->stop();
   std::set<smddp_comm*> comms;
@@ -235,7 +243,7 @@ void Context::farewell() {
   control::Notice notice;
   notice.kind = control::Notice::Kind::kFinalized;
   notice.rank = rank_;
-  notice.text = format("rank %d has finalized", rank_);
+  notice.text = name() + " has finalized";
   // After a death others wait for this rank in communicators that the dead one was no member of: they learn at once that they do so in vain.
   const bool at_once = wire->any_dead();
   if (at_once) links_->send(notice);
@@ -307,7 +315,8 @@ void Context::abandon_in_child() {
 std::shared_ptr<Context> first_live_context() {
   Registry& all = registry();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  return all.live.empty() ? nullptr : all.live.front();
+  const auto first = std::find_if(all.live.begin(), all.live.end(), [](const auto& context) { return !context->serves(); });
+  return first == all.live.end() ? nullptr : *first;
 }
 
 }  // namespace smddp::core

@@ -1,4 +1,4 @@
-// One rank of one job: everything that smddp_init starts, in the order in which it is started, and stops in reverse.
+// One rank, or server, of one job: everything that smddp_init starts, in the order in which it is started, and stops in reverse.
 #pragma once
 
 #include "bootstrap/bootstrap.hpp"
@@ -20,20 +20,25 @@ namespace smddp::core {
 
 class Context : public std::enable_shared_from_this<Context> {
  public:
-  // Blocks until all ranks are there. Throws; nothing is left behind then.
-  static std::shared_ptr<Context> start(const smddp_init_options_t* options);
+  // Blocks until all ranks and servers are there. Throws; nothing is left behind then.
+  static std::shared_ptr<Context> start(const smddp_init_options_t* options, bootstrap::Role role = bootstrap::Role::kRank);
 
   // Idempotent; from any thread. Ends everything that is outstanding and frees all communicators.
   void finalize();
 
+  // Servers are members of the job behind the ranks. Each is a node of its own: what it has to do with ranks goes over the network.
   int rank() const { return rank_; }
-  int size() const { return static_cast<int>(meeting_.members.size()); }
+  int ranks() const { return meeting_.ranks(); }
+  int servers() const { return meeting_.servers; }
+  int members() const { return static_cast<int>(meeting_.members.size()); }
+  bool serves() const { return rank_ >= ranks(); }
+  std::string name() const { return member_name(rank_, ranks()); }
   int64_t timeout_ms() const { return timeout_ms_; }
   smddp_thread_mode_t thread_mode() const { return thread_mode_; }
   bool usable() const { return state_.load(std::memory_order_acquire) == State::kLive; }
   std::string unusable_reason() const;
 
-  // Of a rank of the job: its node's number, in the order of first ranks; its place on this node, −1 elsewhere.
+  // Of a member of the job: its node's number, in the order of first ranks; its place on this node, −1 elsewhere.
   int node_of(int rank) const { return nodes_[static_cast<size_t>(rank)]; }
   int local_rank_of(int rank) const { return local_ranks_[static_cast<size_t>(rank)]; }
   // Of a new communicator, unique in the job.
@@ -111,7 +116,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::vector<uint64_t> retired_;
 };
 
-// The live contexts of this process, oldest first; for smddp_comm_world and fork.
+// The oldest live rank of this process, for smddp_comm_world; NULL: there is none.
 std::shared_ptr<Context> first_live_context();
 
 }  // namespace smddp::core

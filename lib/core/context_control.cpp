@@ -12,10 +12,10 @@ constexpr size_t kEarlyFailures = 64;  // remembered
 
 }  // namespace
 
-// Connects this rank with its neighbours among the ranks of the job.
+// Connects this rank with its neighbours among the members of the job.
 std::unique_ptr<control::Links> Context::open_links(int64_t deadline) {
-  const std::vector<int> peers = control::neighbours(rank_, size());
-  return std::make_unique<control::Links>(rank_, size(), peers, bootstrap::connect_peers(meeting_, rank_, peers, address_, deadline));
+  const std::vector<int> peers = control::neighbours(rank_, members());
+  return std::make_unique<control::Links>(rank_, members(), peers, bootstrap::connect_peers(meeting_, rank_, peers, address_, deadline), servers());
 }
 
 void Context::start_control(std::vector<UniqueFd> connections, const std::vector<int64_t>& pids) {

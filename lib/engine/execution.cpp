@@ -44,7 +44,7 @@ Execution::Execution(const coll::Schedule& schedule, const node::Call& call, Rou
   for (size_t i = 0; i < schedule_.steps.size(); ++i) {
     if (schedule_.steps[i].kind == StepKind::kNode) node_steps_.push_back(i);
   }
-  const size_t bytes = call_.count * element_ * route_.world_ranks.size();
+  const size_t bytes = call_.count * element_ * static_cast<size_t>(route_.ranks());
   if (call_.collective == Collective::kAlltoall && call_.sendbuf == call_.recvbuf && bytes) {
     aside_.reset(new unsigned char[bytes]);
     std::memcpy(aside_.get(), call_.sendbuf, bytes);
@@ -153,7 +153,7 @@ bool Execution::issue(uint32_t segment, size_t step_number) {
 }
 
 std::string Execution::where() const {
-  return format(" during %s #%u, rank %d", node::call_text(call_).c_str(), sequence_, world_rank(route_.rank));
+  return format(" during %s #%u, %s", node::call_text(call_).c_str(), sequence_, route_.name(route_.rank).c_str());
 }
 
 // Looks after a send or receive that is under way; false if it failed.
@@ -172,8 +172,8 @@ bool Execution::check(uint32_t segment, size_t step_number, Status& status) {
     return true;
   }
   if (event.result == transport::Result::kOk || event.result == transport::Result::kTruncated) {
-    status = {SMDDP_ERR_MISMATCH, format("mismatch: rank %d sent %zu bytes where rank %d expected %zu", world_rank(step.peer), event.bytes,
-                                         world_rank(route_.rank), expected) + where()};
+    status = {SMDDP_ERR_MISMATCH, format("mismatch: %s sent %zu bytes where %s expected %zu", route_.name(step.peer).c_str(), event.bytes,
+                                         route_.name(route_.rank).c_str(), expected) + where()};
   } else if (event.result == transport::Result::kPeerFailed) {
     status = {SMDDP_ERR_PEER_GONE, event.sentence + where()};
   } else {
@@ -354,18 +354,24 @@ bool Execution::drain() {
 }
 
 std::string Execution::missing() const {
-  std::vector<int> ranks;
+  const std::string mute = peers_of(StepKind::kRecv), deaf = mute.empty() ? peers_of(StepKind::kSend) : "";
+  return !mute.empty() ? "nothing has come from " + mute : deaf.empty() ? "" : deaf + " takes nothing";
+}
+
+// Those that messages are under way with.
+std::string Execution::peers_of(StepKind kind) const {
+  std::vector<int> peers;
   for (uint32_t segment = first_; segment < opened_; ++segment) {
     const Progress& p = window_[segment % kWindow];
     for (size_t i = 0; i < p.states.size(); ++i) {
-      if (p.states[i] == State::kRunning && schedule_.steps[i].kind == StepKind::kRecv) ranks.push_back(world_rank(schedule_.steps[i].peer));
+      if (p.states[i] == State::kRunning && schedule_.steps[i].kind == kind) peers.push_back(schedule_.steps[i].peer);
     }
   }
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  std::sort(peers.begin(), peers.end());
+  peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
   std::string text;
-  for (size_t i = 0; i < ranks.size() && i < 8; ++i) text += format("%srank %d", i ? ", " : "nothing has come from ", ranks[i]);
-  if (ranks.size() > 8) text += format(" and %zu more", ranks.size() - 8);
+  for (size_t i = 0; i < peers.size() && i < 8; ++i) text += (i ? ", " : "") + route_.name(peers[i]);
+  if (peers.size() > 8) text += format(" and %zu more", peers.size() - 8);
   return text;
 }
 

@@ -27,7 +27,7 @@ class Execution {
   // Takes back what the transport still holds; true when that is nothing.
   bool drain();
 
-  // "nothing has come from rank 3, rank 5" for the deadline.
+  // "nothing has come from rank 3, rank 5" for the deadline, or "server 0 takes nothing".
   std::string missing() const;
 
   // Whether a message of another call has come. This one goes on waiting, until whoever asks all members breaks the communicator.
@@ -62,6 +62,7 @@ class Execution {
   void finish(uint32_t segment, size_t step);
   std::string hopeless(const node::Board& board);
   std::string where() const;
+  std::string peers_of(coll::StepKind kind) const;
   int world_rank(int peer) const { return route_.world_ranks[static_cast<size_t>(peer)]; }
 
   const coll::Schedule& schedule_;

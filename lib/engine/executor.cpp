@@ -1,5 +1,6 @@
 // Progress of the queues: collectives in call order, messages in any; enforces deadlines.
 #include "engine/engine.hpp"
+#include "engine/servers.hpp"
 
 #include <algorithm>
 
@@ -86,7 +87,9 @@ bool Engine::advance(Queue& queue, Request& request) {
   Status status;
   if (queue.route) {
     if (!request.execution) {
+      const uint32_t history = queue.route->history;
       request.execution = std::make_unique<Execution>(*request.schedule, request.call, *queue.route, request.segment_elements);
+      if (request.schedule->servers && queue.route->rank == 0) tell_servers(queue, request, history);
     }
     step = request.execution->advance(queue.board, status);
     if ((request.execution->disputed() || queue.board.disputed()) && !queue.front_wait.disputed) {
@@ -163,7 +166,7 @@ bool Engine::time_out(Queue& queue, Request& front, int64_t timeout_ms, int64_t 
   const std::string missing = front.execution->missing();
   const Route& route = *queue.route;
   queue.fail(SMDDP_ERR_TIMEOUT,
-             format("timed out: rank %d waited %lld ms in %s #%u on comm '%s': %s", route.world_ranks[static_cast<size_t>(route.rank)],
+             format("timed out: %s waited %lld ms in %s #%u on comm '%s': %s", route.name(route.rank).c_str(),
                     static_cast<long long>(timeout_ms), node::call_text(front.call).c_str(), front.execution->sequence(),
                     queue.board.name.c_str(), missing.empty() ? "a rank of this node has not come, or its peers are slow" : missing.c_str()));
   return true;

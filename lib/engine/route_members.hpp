@@ -10,7 +10,7 @@ class RouteMembers final : public node::Members {
  public:
   RouteMembers(const node::Board& board, const Route& route) : board_(board), route_(route) {}
 
-  int size() const override { return static_cast<int>(route_.world_ranks.size()); }
+  int size() const override { return route_.ranks(); }  // servers send nothing
   int rank() const override { return route_.rank; }
   int world_rank(int rank) const override { return route_.world_ranks[static_cast<size_t>(rank)]; }
   int board_rank(int rank) const override { return route_.board_ranks[static_cast<size_t>(rank)]; }

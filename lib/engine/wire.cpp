@@ -46,9 +46,10 @@ bool Wire::is_dead(int rank) const {
   return ranks_[static_cast<size_t>(rank)].dead;
 }
 
-bool Wire::any_dead() const {
+std::string Wire::any_death() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.dead; });
+  const auto dead = std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.dead; });
+  return dead == ranks_.end() ? "" : dead->sentence;
 }
 
 int Wire::take_index() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/types.hpp"
 #include "control/operation_ring.hpp"
 #include "transport/transport.hpp"
 
@@ -30,7 +31,8 @@ class Wire {
   // Whether a rank of another node has left, and died.
   bool has_left(int rank) const { return !all_there() && !departed(rank).empty(); }
   bool is_dead(int rank) const;
-  bool any_dead() const;
+  bool any_dead() const { return !any_death().empty(); }
+  std::string any_death() const;  // in words; "" of none
 
   // Why a rank will say nothing more; "" while it may. One that has finalized may have said things that are still on their way.
   std::string departed(int rank) const;
@@ -77,7 +79,7 @@ struct Traffic {
 // A communicator's use of the wire.
 struct Route {
   Wire& wire;
-  std::vector<int> world_ranks;   // by rank in the communicator
+  std::vector<int> world_ranks;   // by rank in the communicator; behind its ranks, the servers that help them
   std::vector<uint16_t> indices;  // by rank: the number under which it knows the communicator
   std::vector<int> board_ranks;   // by rank: its rank on this node's board; −1 on other nodes
   int rank = 0;
@@ -85,6 +87,11 @@ struct Route {
   uint32_t history = 0;           // of all collectives so far, the same on all members: what every message of one carries
   control::OperationRing ring;    // the last of them
   Traffic traffic = {};
+  int servers = 0;                // of world_ranks, the last
+
+  int ranks() const { return static_cast<int>(world_ranks.size()) - servers; }
+  // As errors name it: "rank 3", "server 0".
+  std::string name(int rank) const { return rank < ranks() ? "rank " + std::to_string(world_ranks[static_cast<size_t>(rank)]) : member_name(rank, ranks()); }
 
   // What a message to or from a peer is called: the receiver's index 16 | sequence 20 | tag 12 | segment 16.
   uint64_t id(int receiver, uint32_t sequence, uint32_t tag, uint32_t segment) const {

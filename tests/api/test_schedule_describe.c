@@ -30,6 +30,21 @@ static void test_text(void **state) {
   assert_non_null(strstr(text, "node reduce shares send to nothing")); /* rank 2 of 4 has no lane */
 }
 
+static void test_servers(void **state) {
+  (void)state;
+  smddp_schedule_query_t query = six();
+  query.algorithm = "servers";
+  query.servers = 2;
+  query.rank = 7;
+  assert_status(SMDDP_SUCCESS, smddp_schedule_describe(&query, SMDDP_FORMAT_TEXT, text, sizeof text, NULL));
+  assert_non_null(strstr(text, "allreduce, algorithm servers, server 1 of 2 for 6 ranks"));
+  query.rank = 5;
+  assert_status(SMDDP_SUCCESS, smddp_schedule_describe(&query, SMDDP_FORMAT_TEXT, text, sizeof text, NULL));
+  assert_non_null(strstr(text, "send to server 1 tag 0"));
+  assert_status(SMDDP_SUCCESS, smddp_schedule_describe(&query, SMDDP_FORMAT_JSON, text, sizeof text, NULL));
+  assert_non_null(strstr(text, "\"servers\": 2"));
+}
+
 static void test_json(void **state) {
   (void)state;
   smddp_schedule_query_t query = six();
@@ -83,6 +98,16 @@ static void test_errors(void **state) {
   refused(&query, "ranks 6, but nodes '2+2' have 4");
   query = six(), query.rank = 6;
   refused(&query, "rank 6 is not 0 to 5");
+  query = six(), query.servers = 2, query.rank = 6; /* sharded has no use for servers */
+  refused(&query, "rank 6 is not 0 to 5");
+  query = six(), query.algorithm = "servers";
+  refused(&query, "is not for 6 ranks");
+  query.servers = -1;
+  refused(&query, "servers -1");
+  query.servers = 1025;
+  refused(&query, "1025");
+  query.servers = 2, query.rank = 8;
+  refused(&query, "6 for server 0, to 7");
   query = six(), query.root = -1;
   refused(&query, "root -1");
   query = six(), query.collective = "reduce_scatter", query.algorithm = "recursive_halving";
@@ -93,7 +118,7 @@ static void test_errors(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_json), cmocka_unit_test(test_truncation),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_servers), cmocka_unit_test(test_json), cmocka_unit_test(test_truncation),
                                      cmocka_unit_test(test_errors)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

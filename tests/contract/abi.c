@@ -161,6 +161,7 @@ FIELD(smddp_schedule_query_t, nodes, 24, 8);
 FIELD(smddp_schedule_query_t, ranks, 32, 4);
 FIELD(smddp_schedule_query_t, rank, 36, 4);
 FIELD(smddp_schedule_query_t, root, 40, 4);
+FIELD(smddp_schedule_query_t, servers, 44, 4);
 
 /* Functions: a second declaration must agree with the header's. */
 #ifdef __cplusplus
@@ -175,6 +176,7 @@ const char *smddp_op_name(smddp_op_t);
 smddp_status_t smddp_info(smddp_info_kind_t, smddp_info_format_t, char *, size_t, size_t *);
 smddp_status_t smddp_schedule_describe(const smddp_schedule_query_t *, smddp_info_format_t, char *, size_t, size_t *);
 smddp_status_t smddp_init(const smddp_init_options_t *, smddp_comm_t *);
+smddp_status_t smddp_serve(const smddp_init_options_t *);
 smddp_status_t smddp_unique_id_create(smddp_unique_id_t *);
 smddp_status_t smddp_finalize(smddp_comm_t);
 smddp_status_t smddp_comm_world(smddp_comm_t *);

@@ -13,7 +13,7 @@ problems = [output] if status else []
 environment = {"LD_LIBRARY_PATH": str(decoy)}
 program = STAGE.parent / "decoy_consumer"
 problems += compile_with_pkg_config(STAGE, program) or check_program(STAGE, program, STAGE / "lib", **environment)
-for tool, argument in (("smddp-info", "--version"), ("smddprun", "--version"), ("smddp-bench", "--version")):
+for tool, argument in (("smddp-info", "--version"), ("smddprun", "--version"), ("smddp-bench", "--version"), ("smddp-server", "--version")):
     status, output = run(STAGE / "bin" / tool, argument, env=clean_environment(**environment))
     if status:
         problems.append(f"{tool} {argument} with a decoy ends with {status}: {output}")

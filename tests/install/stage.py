@@ -10,7 +10,7 @@ top = sorted(path.name for path in STAGE.iterdir()) if STAGE.exists() else []
 if top != ["bin", "include", "lib", "share"]:
     problems.append(f"the prefix holds {top}, not bin, include, lib and share")
 for name in ("lib/libsmddp.a", "include/smddp/smddp.h", "include/smddp/version.h", "lib/pkgconfig/smddp.pc",
-             "lib/cmake/smddp/smddpConfig.cmake", "bin/smddprun", "bin/smddp-info", "bin/smddp-bench", "share/man/man7/smddp.7"):
+             "lib/cmake/smddp/smddpConfig.cmake", "bin/smddprun", "bin/smddp-info", "bin/smddp-bench", "bin/smddp-server", "share/man/man7/smddp.7"):
     if not (STAGE / name).exists():
         problems.append(f"{name} is not installed")
 for page in ("allreduce.3", "allreduce_async.3", "init.3"):

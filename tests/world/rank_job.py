@@ -24,9 +24,10 @@ class Job:
     """Ranks 0 … size − 1 of one job, each running command. Leaves a with block with everything killed.
 
     wrap: a function of the rank that gives words to put before its command. env: added to the environment; port and job_id: chosen, so
-    that a second job can meet where the first one did. address: of rank 0, which then listens by itself."""
+    that a second job can meet where the first one did. address: of rank 0, which then listens by itself. servers: so many beside them, which
+    are treated like ranks size, size + 1 and so on."""
 
-    def __init__(self, size, *command, env=None, wrap=None, port=0, job_id=None, ranks=None, inherit=True, address=None):
+    def __init__(self, size, *command, env=None, wrap=None, port=0, job_id=None, ranks=None, inherit=True, address=None, servers=0):
         inherit = inherit and address is None
         self.marker = f"{os.getpid()}.{time.monotonic_ns()}"
         self.job_id = job_id or self.marker
@@ -39,15 +40,16 @@ class Job:
             listener.close()
         common = smddp_test.environment(WORLD_SIZE=str(size), LOCAL_WORLD_SIZE=str(size), MASTER_ADDR=address or "127.0.0.1", MASTER_PORT=str(self.port),
                                         SMDDP_BOOTSTRAP_PORT=str(self.port), SMDDP_JOB_ID=self.job_id, SMDDP_TEST_MARKER=self.marker,
-                                        **(env or {}))
+                                        **({"SMDDP_SERVERS": str(servers)} if servers else {}), **(env or {}))
         self.ranks = {}
-        for rank in ranks if ranks is not None else range(size):
-            own = dict(common, RANK=str(rank), LOCAL_RANK=str(rank))
+        for rank in ranks if ranks is not None else range(size + servers):
+            own = dict(common, RANK=str(rank), LOCAL_RANK=str(rank)) if rank < size else dict(common, SMDDP_SERVER=str(rank - size))
+            words = command if rank < size else (smddp_test.SERVER,)
             fds = ()
             if rank == 0 and inherit:
                 own["SMDDP_BOOTSTRAP_FD"] = str(listener.fileno())
                 fds = (listener.fileno(),)
-            self.ranks[rank] = subprocess.Popen([*(wrap(rank) if wrap else ()), *command], env=own, stdin=subprocess.DEVNULL,
+            self.ranks[rank] = subprocess.Popen([*(wrap(rank) if wrap else ()), *words], env=own, stdin=subprocess.DEVNULL,
                                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=fds)
         listener.close()
         self.output = {rank: b"" for rank in self.ranks}

@@ -14,10 +14,11 @@ BUILD = os.environ.get("SMDDP_BUILD_DIR", "build")
 SMDDPRUN = os.path.join(BUILD, "bin", "smddprun")
 BENCH = os.path.join(BUILD, "bin", "smddp-bench")
 INFO = os.path.join(BUILD, "bin", "smddp-info")
+SERVER = os.path.join(BUILD, "bin", "smddp-server")
 NO_PRELOAD = "a sanitizer's runtime must come before a preloaded library, or this C library has no RTLD_NEXT"
 
 # Set by launchers; a test must not inherit them from whoever started it.
-LAUNCHER_PREFIXES = ("OMPI_", "PMI_", "PMIX_", "MPI_LOCAL", "SLURM_", "SMDATAPARALLEL_", "SMDDP_JOB_ID", "SMDDP_BOOTSTRAP_")
+LAUNCHER_PREFIXES = ("OMPI_", "PMI_", "PMIX_", "MPI_LOCAL", "SLURM_", "SMDATAPARALLEL_", "SMDDP_JOB_ID", "SMDDP_BOOTSTRAP_", "SMDDP_SERVER")
 LAUNCHER_NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 

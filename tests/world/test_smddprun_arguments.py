@@ -94,7 +94,8 @@ class Arguments(smddp_test.TestCase):
         cases = ((("-n", "0", "true"), "-n"), (("-n", "-1", "true"), "-1"), (("-n", "two", "true"), "two"), (("-n", "9999999", "true"), "9999999"),
                  (("-n", "2"), "no program"), ((), "no program"), (("--nonsense", "true"), "--nonsense"),
                  (("--hosts", "a:x", "-n", "2", "true"), "--hosts"), (("--rsh=ssh", "-n", "2", "true"), "--rsh"),
-                 (("--hostfile", "h", "-n", "2", "true"), "--hostfile"), (("--servers", "2", "-n", "2", "true"), "--servers"), (("--tag", "--no-prefix", "true"), "--no-prefix"),
+                 (("--hostfile", "h", "-n", "2", "true"), "--hostfile"), (("--servers", "2", "true"), "--servers needs -n or --hosts"),
+                 (("--servers", "0", "-n", "2", "true"), "--servers"), (("--tag", "--no-prefix", "true"), "--no-prefix"),
                  (("--grace", "-1", "-n", "2", "true"), "-1"))
         for arguments, text in cases:
             with self.subTest(arguments=arguments):

@@ -38,6 +38,7 @@ the network and the algorithms that follow:
   smddprun --hosts a:2,b:2 smddp-info --job
 --schedule prints schedules instead, with --json an array of objects:
   smddp-info --schedule allreduce --algorithm sharded --ranks 6
+  smddp-info --schedule allreduce --algorithm servers --ranks 6 --servers 2
   smddp-info --schedule broadcast --algorithm hierarchical --nodes 2+2+2 --root 3 --rank 0
 
 Exit status: 0; 1 if a section could not be read; 2 for a bad command line.)";

@@ -11,7 +11,8 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options) {
   app.add_option("--algorithm", options.algorithm, "Which algorithm, such as sharded; a wrong name lists them")->needs(schedule);
   app.add_option("--ranks", options.ranks, "Number of ranks, each on a node of its own")->needs(schedule);
   app.add_option("--nodes", options.nodes, "Ranks of each node, such as 2+2+1, instead of --ranks")->needs(schedule);
-  app.add_option("--rank", options.rank, "This rank alone")->needs(schedule)->check(CLI::NonNegativeNumber);
+  app.add_option("--servers", options.servers, "Number of servers beside the ranks, for --algorithm servers")->needs(schedule);
+  app.add_option("--rank", options.rank, "This rank alone; behind the ranks: a server")->needs(schedule)->check(CLI::NonNegativeNumber);
   app.add_option("--root", options.root, "Root of the collective (0)")->needs(schedule);
 }
 
@@ -22,6 +23,7 @@ int print_schedule(const ScheduleOptions& options, bool as_json) {
   query.nodes = options.nodes.empty() ? nullptr : options.nodes.c_str();
   query.ranks = options.ranks;
   query.root = options.root;
+  query.servers = options.servers;
   const auto describe = [&](smddp_info_format_t format, std::string& text) {
     return read_text([&](char* buffer, size_t capacity, size_t* length) { return smddp_schedule_describe(&query, format, buffer, capacity, length); }, text);
   };
@@ -35,7 +37,7 @@ int print_schedule(const ScheduleOptions& options, bool as_json) {
       return 2;
     }
     all.push_back(nlohmann::ordered_json::parse(text));
-    if (options.rank < 0) last = all.back().at("size").get<int>() - 1;
+    if (options.rank < 0) last = all.back().at("size").get<int>() + all.back().at("servers").get<int>() - 1;
     if (as_json) continue;
     if (!describe(SMDDP_FORMAT_TEXT, text)) return 1;
     std::printf("%s%s\n", all.size() > 1 ? "\n" : "", text.c_str());

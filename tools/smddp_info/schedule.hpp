@@ -7,7 +7,7 @@
 
 struct ScheduleOptions {
   std::string collective, algorithm, nodes;
-  int ranks = 0, rank = -1, root = 0;  // rank −1: all
+  int ranks = 0, servers = 0, rank = -1, root = 0;  // rank −1: all
 };
 
 // Adds the options to app.

@@ -90,13 +90,13 @@ void Agent::make_input() {
 void Agent::launch() {
   LaunchPlan& plan = received_.plan;
   if (chdir(received_.folder.c_str()) != 0) throw Failure(with_errno("cannot enter the folder '" + received_.folder + "'", errno));
-  plan.descriptor_limit = raise_descriptor_limit(plan.ranks);
+  plan.descriptor_limit = raise_descriptor_limit(plan.here.processes());
   environ = plan.environment.pointers();
-  if (plan.first_rank == 0) {
+  if (plan.here.first_process() == 0) {
     ports_ = reserve_ports_for_hosts();
     plan.point = {ports_.address, ports_.bootstrap_port, ports_.master_port, plan.point.job_id};
     plan.listener = std::move(ports_.listener);
-    if (plan.ranks < plan.size && (ports_.address.rfind("127.", 0) == 0 || ports_.address == "::1")) {
+    if (plan.here.processes() < plan.size + plan.servers && (ports_.address.rfind("127.", 0) == 0 || ports_.address == "::1")) {
       std::fprintf(stderr, "smddprun: warning: the host of rank 0 has no address but %s, which no other host reaches\n", ports_.address.c_str());
     }
     make_input();
@@ -118,9 +118,9 @@ void Agent::pump(size_t source) {
     if (length < 0 && errno == EINTR) continue;
     if (length < 0 && errno == EAGAIN) return;
     if (length <= 0) return fd.reset();
-    const int rank = received_.plan.first_rank + static_cast<int>(source / 2);
+    const int process = received_.plan.here.first_process() + static_cast<int>(source / 2);
     Packer packer;
-    packer.number(rank).number(static_cast<int>(source % 2));
+    packer.number(process).number(static_cast<int>(source % 2));
     tell(FrameKind::kOutput, packer.bytes() + std::string(buffer, static_cast<size_t>(length)));
   }
 }
@@ -135,10 +135,10 @@ void Agent::on_keeper() {
       ended_ = true;
       return;
     }
-    // What a rank said last belongs before what is said about it.
-    const size_t local_rank = static_cast<size_t>(event.rank - received_.plan.first_rank);
-    if (event.kind == Event::kExited) pump(2 * local_rank);
-    if (event.kind == Event::kExited) pump(2 * local_rank + 1);
+    // What a process said last belongs before what is said about it.
+    const size_t place = static_cast<size_t>(event.process - received_.plan.here.first_process());
+    if (event.kind == Event::kExited) pump(2 * place);
+    if (event.kind == Event::kExited) pump(2 * place + 1);
     tell(FrameKind::kEvent, Packer().number(event).bytes());
   }
   keeper_died_ = true;

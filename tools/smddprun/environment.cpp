@@ -16,10 +16,19 @@ namespace {
 constexpr const char* kOwnNames[] = {
     "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
     "SMDATAPARALLEL_WORLD_RANK", "SMDATAPARALLEL_WORLD_SIZE", "SMDATAPARALLEL_LOCAL_RANK",
-    "SMDDP_JOB_ID", "SMDDP_BOOTSTRAP_ADDRESS", "SMDDP_BOOTSTRAP_PORT", "SMDDP_BOOTSTRAP_FD"};
+    "SMDDP_JOB_ID", "SMDDP_BOOTSTRAP_ADDRESS", "SMDDP_BOOTSTRAP_PORT", "SMDDP_BOOTSTRAP_FD", "SMDDP_SERVER"};
 
 bool has_name(const std::string& entry, const std::string& name) {
   return entry.size() > name.size() && entry[name.size()] == '=' && entry.compare(0, name.size(), name) == 0;
+}
+
+// What ranks and servers have in common; of the rest, nothing is left.
+void set_meeting(int ranks, const MeetingPoint& point, Environment& environment) {
+  for (const char* name : kOwnNames) environment.unset(name);
+  const std::pair<const char*, std::string> values[] = {
+      {"WORLD_SIZE", std::to_string(ranks)}, {"MASTER_ADDR", point.address}, {"MASTER_PORT", std::to_string(point.master_port)},
+      {"SMDDP_JOB_ID", point.job_id}, {"SMDDP_BOOTSTRAP_ADDRESS", point.address}, {"SMDDP_BOOTSTRAP_PORT", std::to_string(point.bootstrap_port)}};
+  for (const auto& [name, value] : values) environment.set(name, value);
 }
 
 }  // namespace
@@ -67,14 +76,16 @@ void apply_exports(const std::vector<std::string>& exports, Environment& environ
 
 void set_rank(const RankNumbers& numbers, const MeetingPoint& point, Environment& environment) {
   const std::string r = std::to_string(numbers.rank), n = std::to_string(numbers.size), local = std::to_string(numbers.local_rank);
+  set_meeting(numbers.size, point, environment);
   const std::pair<const char*, std::string> values[] = {
-      {"RANK", r}, {"WORLD_SIZE", n}, {"LOCAL_RANK", local}, {"LOCAL_WORLD_SIZE", std::to_string(numbers.local_size)},
-      {"MASTER_ADDR", point.address}, {"MASTER_PORT", std::to_string(point.master_port)},
-      {"SMDATAPARALLEL_WORLD_RANK", r}, {"SMDATAPARALLEL_WORLD_SIZE", n}, {"SMDATAPARALLEL_LOCAL_RANK", local},
-      {"SMDDP_JOB_ID", point.job_id}, {"SMDDP_BOOTSTRAP_ADDRESS", point.address},
-      {"SMDDP_BOOTSTRAP_PORT", std::to_string(point.bootstrap_port)}};
+      {"RANK", r}, {"LOCAL_RANK", local}, {"LOCAL_WORLD_SIZE", std::to_string(numbers.local_size)},
+      {"SMDATAPARALLEL_WORLD_RANK", r}, {"SMDATAPARALLEL_WORLD_SIZE", n}, {"SMDATAPARALLEL_LOCAL_RANK", local}};
   for (const auto& [name, value] : values) environment.set(name, value);
-  environment.unset("SMDDP_BOOTSTRAP_FD");
+}
+
+void set_server(int number, int ranks, const MeetingPoint& point, Environment& environment) {
+  set_meeting(ranks, point, environment);
+  environment.set("SMDDP_SERVER", std::to_string(number));
 }
 
 std::string random_job_id() {

@@ -46,6 +46,9 @@ struct RankNumbers {
 // Sets everything that a rank needs but SMDDP_BOOTSTRAP_FD, and removes that one.
 void set_rank(const RankNumbers& numbers, const MeetingPoint& point, Environment& environment);
 
+// The same for a server.
+void set_server(int number, int ranks, const MeetingPoint& point, Environment& environment);
+
 // 128 random bits as text.
 std::string random_job_id();
 

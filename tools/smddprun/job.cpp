@@ -31,12 +31,14 @@ std::string describe_signal(int signal) {
 Job::Job(const JobOptions& options, pid_t keeper, Fd channel, Fd signals, TerminalInput input)
     : options_(options), keeper_pid_(keeper), channel_(std::move(channel)), signals_(std::move(signals)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)), input_(std::move(input)), out_(STDOUT_FILENO), err_(STDERR_FILENO),
-      one_sink_(same_stream(STDOUT_FILENO, STDERR_FILENO)), statuses_(options.size, -1), running_(options.size) {
+      one_sink_(same_stream(STDOUT_FILENO, STDERR_FILENO)), statuses_(options.processes.size(), -1),
+      running_(static_cast<int>(std::count_if(options.processes.begin(), options.processes.end(), [](const Process& process) { return !process.serves; }))) {
   if (options.timeout_ms > 0) timeout_at_ms_ = clock_ms() + options.timeout_ms;
 }
 
-void Job::add_stream(int rank, bool is_error, Fd source) {
-  const std::string prefix = options_.prefix ? "[" + std::to_string(rank) + "] " : "";
+void Job::add_stream(int process, bool is_error, Fd source) {
+  const Process& its = options_.processes[process];
+  const std::string prefix = options_.prefix ? "[" + (its.serves ? its.name() : std::to_string(its.number)) + "] " : "";
   streams_.push_back(std::make_unique<RankStream>(std::move(source), is_error && !one_sink_ ? err_ : out_, prefix));
 }
 
@@ -142,17 +144,17 @@ void Job::on_keeper() {
     if (length != sizeof event) break;
     switch (event.kind) {
       case Event::kForkFailed:
-        fail(kLauncherFailed, with_errno("cannot start rank " + std::to_string(event.rank), event.value));
+        fail(kLauncherFailed, with_errno("cannot start " + options_.processes[event.process].name(), event.value));
         running_ = 0;
         break;
       case Event::kExecFailed: {
         const bool found = event.value != ENOENT && event.value != ENOTDIR;
-        fail(found ? kCannotExecute : kNotFound, with_errno(std::string("cannot run '") + options_.program + "'", event.value));
+        fail(found ? kCannotExecute : kNotFound, with_errno(std::string("cannot run '") + (options_.processes[event.process].serves ? kServerProgram : options_.program) + "'", event.value));
         break;
       }
-      case Event::kLost: on_lost(event.rank, event.value); break;
-      case Event::kDying: suspects_.push_back(event.rank); break;
-      case Event::kExited: on_exit(event.rank, event.value); break;
+      case Event::kLost: on_lost(event.process, event.value); break;
+      case Event::kDying: suspects_.push_back(event.process); break;
+      case Event::kExited: on_exit(event.process, event.value); break;
       case Event::kEnded:
         ended_ = true;
         stage_deadline_ms_ = timeout_at_ms_ = INT64_MAX;
@@ -163,14 +165,16 @@ void Job::on_keeper() {
   if (length == 0) keeper_died();
 }
 
-void Job::on_exit(int rank, int status) {
-  statuses_[rank] = status;
-  --running_;
+void Job::on_exit(int process, int status) {
+  statuses_[process] = status;
+  const bool serves = options_.processes[process].serves;
+  if (serves && running_ == 0) return;  // the job has ended before
+  if (!serves) --running_;
   if (status != 0 && !status_ && verdict_deadline_ms_ == INT64_MAX) {
-    suspects_.insert(suspects_.begin(), rank);
+    suspects_.insert(suspects_.begin(), process);
     verdict_deadline_ms_ = clock_ms() + kVerdictMs;
   } else if (status != 0 && !status_ && !options_.hosts.empty()) {
-    suspects_.push_back(rank);
+    suspects_.push_back(process);
   }
   if (running_ == 0 && stage_ == kRunning && suspects_.empty()) {
     stage_ = kLingering;
@@ -178,34 +182,34 @@ void Job::on_exit(int rank, int status) {
   }
 }
 
-void Job::on_lost(int first_rank, int status) {
-  const HostShare& host = host_of(options_.hosts, first_rank);
-  for (int rank = host.first_rank; rank < host.first_rank + host.ranks; ++rank) {
-    if (statuses_[rank] < 0) --running_;
-    if (statuses_[rank] < 0) statuses_[rank] = status;
+void Job::on_lost(int first_process, int status) {
+  const HostShare& host = host_of(options_.hosts, first_process);
+  for (int process = first_process; process < first_process + host.processes(); ++process) {
+    if (statuses_[process] < 0 && !options_.processes[process].serves) --running_;
+    if (statuses_[process] < 0) statuses_[process] = status;
   }
   const std::string end = WIFSIGNALED(status) ? "was ended by " + describe_signal(WTERMSIG(status))
                                               : "ended with status " + std::to_string(WEXITSTATUS(status));
   fail(kLauncherFailed, "host " + host.name + ": the remote command " + end + " before its ranks did");
 }
 
-bool Job::is_consequence(int rank) const { return WIFEXITED(statuses_[rank]) && WEXITSTATUS(statuses_[rank]) == 1; }
+bool Job::is_consequence(int process) const { return WIFEXITED(statuses_[process]) && WEXITSTATUS(statuses_[process]) == 1; }
 
 void Job::judge() {
   if (verdict_deadline_ms_ == INT64_MAX || status_) return;
-  int rank = suspects_.front();
+  int process = suspects_.front();
   for (const int other : suspects_) {
     if (statuses_[other] < 0 && clock_ms() < verdict_deadline_ms_) return;
-    if (statuses_[other] > 0 && is_consequence(rank) && !is_consequence(other)) rank = other;
+    if (statuses_[other] > 0 && is_consequence(process) && !is_consequence(other)) process = other;
   }
   // The death of a rank on another host may be known to its peers before it is known here.
-  if (!options_.hosts.empty() && is_consequence(rank) && running_ > 0 && clock_ms() < verdict_deadline_ms_) return;
-  // What the rank said last belongs before what is said about it.
-  for (int stream = 2 * rank; stream < 2 * rank + 2; ++stream) streams_[stream]->pump();
-  const int status = statuses_[rank];
+  if (!options_.hosts.empty() && is_consequence(process) && running_ > 0 && clock_ms() < verdict_deadline_ms_) return;
+  // What the process said last belongs before what is said about it.
+  for (int stream = 2 * process; stream < 2 * process + 2; ++stream) streams_[stream]->pump();
+  const int status = statuses_[process];
   const bool by_signal = WIFSIGNALED(status);
   const int code = by_signal ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
-  std::string sentence = "rank " + std::to_string(rank);
+  std::string sentence = options_.processes[process].name();
   sentence += by_signal ? " was ended by " + describe_signal(WTERMSIG(status)) : " exited with status " + std::to_string(code);
   if (by_signal && WCOREDUMP(status)) sentence += ", core dumped";
   if (running_ > 0) sentence += "; ending the others";

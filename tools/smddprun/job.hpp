@@ -19,7 +19,7 @@
 namespace smddprun {
 
 struct JobOptions {
-  int size = 1;
+  std::vector<Process> processes;
   bool prefix = true;
   int64_t grace_ms = 5000;
   int64_t timeout_ms = 0;  // 0: none
@@ -32,7 +32,7 @@ class Job {
   // keeper: pid; channel: to the keeper; signals: a signalfd of what is passed on.
   Job(const JobOptions& options, pid_t keeper, Fd channel, Fd signals, TerminalInput input);
 
-  void add_stream(int rank, bool is_error, Fd source);
+  void add_stream(int process, bool is_error, Fd source);
 
   // Runs until nothing of the job is left. Returns the exit status.
   int run();
@@ -50,9 +50,9 @@ class Job {
 
   void on_keeper();
   void on_signal();
-  void on_exit(int rank, int status);
-  void on_lost(int first_rank, int status);
-  bool is_consequence(int rank) const;
+  void on_exit(int process, int status);
+  void on_lost(int first_process, int status);
+  bool is_consequence(int process) const;
   void judge();
   void fail(int status, const std::string& sentence);
   void command(int signal, Command::Target target);
@@ -69,13 +69,13 @@ class Job {
   bool one_sink_;  // standard output and error are the same stream
   std::vector<std::unique_ptr<RankStream>> streams_;
 
-  std::vector<int> statuses_;  // wait statuses, −1 before the end
-  std::vector<int> suspects_;  // the first rank that failed and those that were dying then, on other hosts also those that failed soon after
+  std::vector<int> statuses_;  // wait statuses by process, −1 before the end
+  std::vector<int> suspects_;  // the first process that failed and those that were dying then, on other hosts also those that failed soon after
   int64_t verdict_deadline_ms_ = INT64_MAX;
 
   Stage stage_ = kRunning;
   std::optional<int> status_;
-  int running_;
+  int running_;  // ranks; with the last of them the job ends, servers or not
   int interrupts_ = 0;
   int64_t stage_deadline_ms_ = INT64_MAX;
   int64_t timeout_at_ms_ = INT64_MAX;

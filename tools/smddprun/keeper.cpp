@@ -21,58 +21,59 @@ class Keeper {
  public:
   Keeper(LaunchPlan& plan, Fd channel) : plan_(plan), channel_(std::move(channel)), order_(epoll_create1(EPOLL_CLOEXEC)) {}
 
-  void start_ranks();
+  void start();
   void serve();
 
  private:
-  struct Rank {
-    int number;
+  struct Child {
+    int process;
     Fd pidfd;
   };
 
-  void watch(pid_t pid, int rank);
+  void watch(pid_t pid, int process);
   void report(Event event) {
     uninterrupted([&] { return send(channel_.get(), &event, sizeof event, MSG_NOSIGNAL); });
   }
   void reap();
-  void reap_rank(pid_t pid);
-  bool reap_ranks_in_order();
+  void reap_child(pid_t pid);
+  bool reap_in_order();
   void obey();
   void deliver(const Command& command);
 
   LaunchPlan& plan_;
   Fd channel_;
-  Fd order_;  // epoll of the ranks' pidfds: its ready list is first in, first out, which waitpid's order is not
-  std::map<pid_t, Rank> ranks_;
-  bool failed_ = false;  // some rank
+  Fd order_;  // epoll of the children's pidfds: its ready list is first in, first out, which waitpid's order is not
+  std::map<pid_t, Child> children_;  // ranks and servers
+  bool failed_ = false;  // some of them
   bool killing_ = false;
   bool empty_ = false;
 };
 
-void Keeper::start_ranks() {
+void Keeper::start() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     report({Event::kForkFailed, 0, errno});
     return;
   }
   Fd read_end(ends[0]), write_end(ends[1]);
-  for (int rank = plan_.first_rank; rank < plan_.first_rank + plan_.ranks; ++rank) {
-    const pid_t pid = spawn_rank(plan_, rank, write_end);
+  const int first = plan_.here.first_process();
+  for (int process = first; process < first + plan_.here.processes(); ++process) {
+    const pid_t pid = spawn_process(plan_, process, write_end);
     if (pid < 0) {
-      report({Event::kForkFailed, rank, errno});
+      report({Event::kForkFailed, process, errno});
       break;
     }
-    watch(pid, rank);
+    watch(pid, process);
   }
   write_end.reset();
   plan_.listener.reset();
   plan_.rank0_stdin.reset();
   plan_.streams.clear();
   ExecError error;
-  while (uninterrupted([&] { return read(read_end.get(), &error, sizeof error); }) == sizeof error) report({Event::kExecFailed, error.rank, error.error});
+  while (uninterrupted([&] { return read(read_end.get(), &error, sizeof error); }) == sizeof error) report({Event::kExecFailed, error.process, error.error});
 }
 
-void Keeper::watch(pid_t pid, int rank) {
+void Keeper::watch(pid_t pid, int process) {
   Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (pidfd) {
     epoll_event event{};
@@ -80,30 +81,30 @@ void Keeper::watch(pid_t pid, int rank) {
     event.data.u64 = static_cast<uint64_t>(pid);
     epoll_ctl(order_.get(), EPOLL_CTL_ADD, pidfd.get(), &event);
   }
-  ranks_.emplace(pid, Rank{rank, std::move(pidfd)});
+  children_.emplace(pid, Child{process, std::move(pidfd)});
 }
 
-void Keeper::reap_rank(pid_t pid) {
+void Keeper::reap_child(pid_t pid) {
   int status = 0;
   if (waitpid(pid, &status, WNOHANG) != pid) return;
-  const int number = ranks_.extract(pid).mapped().number;
+  const int process = children_.extract(pid).mapped().process;
   if (status != 0 && !std::exchange(failed_, true)) {
-    for (const auto& [other, rank] : ranks_) {
-      if (is_dying(other)) report({Event::kDying, rank.number, 0});
+    for (const auto& [other, child] : children_) {
+      if (is_dying(other)) report({Event::kDying, child.process, 0});
     }
   }
-  report({Event::kExited, number, status});
+  report({Event::kExited, process, status});
 }
 
-bool Keeper::reap_ranks_in_order() {
+bool Keeper::reap_in_order() {
   epoll_event events[64];
   const int count = epoll_wait(order_.get(), events, 64, 0);
-  for (int i = 0; i < count; ++i) reap_rank(static_cast<pid_t>(events[i].data.u64));
+  for (int i = 0; i < count; ++i) reap_child(static_cast<pid_t>(events[i].data.u64));
   return count > 0;
 }
 
 void Keeper::reap() {
-  reap_ranks_in_order();
+  reap_in_order();
   for (;;) {
     siginfo_t info{};
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
@@ -111,10 +112,10 @@ void Keeper::reap() {
       return;
     }
     if (info.si_pid == 0) return;
-    if (ranks_.count(info.si_pid) == 0) {
+    if (children_.count(info.si_pid) == 0) {
       waitpid(info.si_pid, nullptr, WNOHANG);
-    } else if (!reap_ranks_in_order()) {
-      reap_rank(info.si_pid);
+    } else if (!reap_in_order()) {
+      reap_child(info.si_pid);
     }
   }
 }
@@ -125,7 +126,9 @@ void Keeper::deliver(const Command& command) {
     signal_descendants(command.signal);
     return;
   }
-  for (const auto& [pid, rank] : ranks_) kill(command.target == Command::kGroups ? -pid : pid, command.signal);
+  for (const auto& [pid, child] : children_) {
+    if (!process_of(plan_.here, child.process).serves) kill(command.target == Command::kGroups ? -pid : pid, command.signal);
+  }
 }
 
 void Keeper::obey() {
@@ -166,7 +169,7 @@ void run_keeper(LaunchPlan& plan, Fd channel) {
   prctl(PR_SET_NAME, "smddp-keeper");
   become_subreaper();
   Keeper keeper(plan, std::move(channel));
-  keeper.start_ranks();
+  keeper.start();
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, stream);
   keeper.serve();

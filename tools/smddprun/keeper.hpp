@@ -11,21 +11,21 @@ namespace smddprun {
 
 // From launcher to keeper, one packet each.
 struct Command {
-  enum Target : int32_t { kRanks, kGroups, kTree };  // running ranks; their process groups; every process of the job
+  enum Target : int32_t { kRanks, kGroups, kTree };  // running ranks; their process groups; every process of the job, servers too
   int32_t signal;
   int32_t target;
 };
 
-// From keeper to launcher, one packet each. Exits come in the order in which the ranks died; before the first that is a failure
-// come the ranks that were dying too, dead or on their way to it.
+// From keeper to launcher, one packet each. Exits come in the order in which the processes died; before the first that is a failure
+// come those that were dying too, dead or on their way to it.
 struct Event {
   enum Kind : int32_t { kForkFailed, kExecFailed, kDying, kExited, kEnded, kLost };
   int32_t kind;
-  int32_t rank;   // of kLost: the first one of a host whose remote command ended before its ranks
-  int32_t value;  // errno, errno, 0, wait status, 0, wait status
+  int32_t process;  // rank or server, in the order of HostShare; of kLost: the first one of a host whose remote command ended before it
+  int32_t value;    // errno, errno, 0, wait status, 0, wait status
 };
 
-// Starts the ranks and stays until they and all their descendants are gone. Runs in a child of the launcher, all signals blocked.
+// Starts ranks and servers and stays until they and all their descendants are gone. Runs in a child of the launcher, all signals blocked.
 [[noreturn]] void run_keeper(LaunchPlan& plan, Fd channel);
 
 }  // namespace smddprun

@@ -40,10 +40,13 @@ int execute_in_place(const Options& options, Environment& environment) {
 
 int launch(const Options& options, const Environment& environment) {
   LaunchPlan plan;
-  plan.size = plan.ranks = options.ranks;
+  plan.size = options.ranks;
+  plan.servers = options.servers;
+  plan.here = {"", 0, options.ranks, 0, options.servers};
   plan.program = options.program;
   plan.environment = environment;
-  plan.descriptor_limit = raise_descriptor_limit(options.ranks);
+  if (options.servers) plan.environment.set("SMDDP_SERVERS", std::to_string(options.servers));
+  plan.descriptor_limit = raise_descriptor_limit(plan.here.processes());
   plan.point.job_id = random_job_id();
 
   Ports ports;
@@ -61,7 +64,9 @@ int launch(const Options& options, const Environment& environment) {
   });
 
   JobOptions job_options;
-  job_options.size = options.ranks;
+  for (int process = 0; process < plan.here.processes(); ++process) {
+    job_options.processes.push_back(process_of(options.hosts.empty() ? plan.here : host_of(options.hosts, process), process));
+  }
   job_options.prefix = options.prefix;
   job_options.grace_ms = static_cast<int64_t>(options.grace_s * 1000);
   job_options.timeout_ms = static_cast<int64_t>(options.timeout_s * 1000);

@@ -22,11 +22,16 @@ and SMDATAPARALLEL_*, and the program takes smddprun's place. Without -n and wit
 With --hosts the ranks run on these hosts, in the order of the list. There the remote command starts this same program,
 by the path that it has here, which takes working folder, environment and arguments from here.
 
+With --servers, smddp-server runs so many times beside the ranks: processes that reduce for them and are no ranks.
+They stand in turn on the hosts that the list gives no ranks (HOST:0), if there is none on all hosts of the list. What
+they write begins with "[server K] ". They get no signals that are passed on, and end when the last rank has.
+
 Variables that every rank gets:
   RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
   MASTER_ADDR, MASTER_PORT            a port kept free for the program's own use, such as PyTorch's store
   SMDATAPARALLEL_WORLD_RANK, SMDATAPARALLEL_WORLD_SIZE, SMDATAPARALLEL_LOCAL_RANK
   SMDDP_JOB_ID                        random, one per launch
+  SMDDP_SERVERS                       their number, with --servers
   SMDDP_BOOTSTRAP_ADDRESS, SMDDP_BOOTSTRAP_PORT, and for rank 0 SMDDP_BOOTSTRAP_FD, a socket that listens there
 
 Standard input goes to rank 0. SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP and SIGCONT are passed on to the ranks and
@@ -39,6 +44,7 @@ Exit status: that of the rank that failed first, 128 + N if signal N ended it, 0
 Examples:
   smddprun -n 4 python train.py --epochs 3
   smddprun -n 2 -x OMP_NUM_THREADS=1 --timeout 600 ./train
+  smddprun --hosts node1:8,node2:8,cpu1:0,cpu2:0 --servers 2 ./train
   smddprun --hosts node1:8,node2:8 --rsh "ssh -o BatchMode=yes" ./train
   mpirun -np 8 smddprun python -m mpi4py train.py)";
 
@@ -92,12 +98,12 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
       ->type_name("SECONDS")->check(CLI::Range(0.0, 1e9).description(""));
   app.add_option("-x", options.exports, "Set a variable for the ranks; repeatable. A bare NAME is accepted: all are passed on anyway")
       ->type_name("NAME=VALUE")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
-  auto* hosts_option = app.add_option("--hosts", hosts, "Hosts and how many ranks each takes, default 1")->type_name("HOST[:N],…");
+  auto* hosts_option = app.add_option("--hosts", hosts, "Hosts and how many ranks each takes, default 1; 0: servers alone")->type_name("HOST[:N],…");
   app.add_option("--rsh", remote_command, "Command that runs another on a host, as in CMD HOST COMMAND, default ssh")
       ->type_name("CMD")->needs(hosts_option);
-  for (const char* name : {"--hostfile", "--servers"}) {
-    app.add_option(name, later)->group("")->expected(1);
-  }
+  app.add_option("--servers", options.servers, "Start so many servers beside the ranks, 1 … " + std::to_string(kMaximumServers))
+      ->type_name("K")->check(CLI::Range(1, kMaximumServers).description(""));
+  app.add_option("--hostfile", later)->group("")->expected(1);
 
   const int program = find_program(app, argc, argv);
   int count = program;
@@ -114,12 +120,11 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
     std::puts("smddprun " SMDDP_VERSION_STRING);
     return 0;
   }
-  for (const char* name : {"--hostfile", "--servers"}) {
-    if (app.count(name) > 0) return refuse(std::string(name) + " is not supported by this version");
-  }
+  if (app.count("--hostfile") > 0) return refuse("--hostfile is not supported by this version");
+  if (options.servers && options.ranks == 0 && hosts_option->count() == 0) return refuse("--servers needs -n or --hosts");
   if (program >= argc) return refuse("no program to run");
   try {
-    if (hosts_option->count() > 0) options.hosts = parse_hosts(hosts, options.ranks);
+    if (hosts_option->count() > 0) options.hosts = parse_hosts(hosts, options.ranks, options.servers);
     if (!options.hosts.empty()) options.ranks = options.hosts.back().first_rank + options.hosts.back().ranks;
     if (app.count("--rsh") > 0) options.remote_command = split_words(remote_command);
   } catch (const Failure& failure) {

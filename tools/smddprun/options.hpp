@@ -9,10 +9,11 @@
 
 namespace smddprun {
 
-constexpr int kMaximumRanks = 4096;
+constexpr int kMaximumRanks = 4096, kMaximumServers = 1024;
 
 struct Options {
   int ranks = 0;                     // 0: not given, and no hosts either
+  int servers = 0;
   std::vector<HostShare> hosts;      // empty: all ranks run here
   std::vector<std::string> remote_command = {"ssh"};
   bool prefix = true;

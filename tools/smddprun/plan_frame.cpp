@@ -21,11 +21,12 @@ std::vector<std::string> unpack_list(Unpacker& unpacker) {
 
 }  // namespace
 
-std::string pack_plan(const LaunchPlan& plan, int first_rank, int ranks, const std::string& folder) {
+std::string pack_plan(const LaunchPlan& plan, const HostShare& there, const std::string& folder) {
   std::vector<std::string> arguments;
   for (char** argument = plan.program; *argument; ++argument) arguments.emplace_back(*argument);
   Packer packer;
-  packer.text(SMDDP_VERSION_STRING).number(plan.size).number(first_rank).number(ranks).text(folder);
+  packer.text(SMDDP_VERSION_STRING).number(plan.size).number(plan.servers).number(there.first_rank).number(there.ranks);
+  packer.number(there.first_server).number(there.servers).text(folder);
   pack_list(packer, arguments);
   pack_list(packer, plan.environment.entries());
   packer.text(plan.point.job_id).text(pack_place(plan.point));
@@ -38,14 +39,17 @@ void unpack_plan(std::string_view body, ReceivedPlan& received) {
   if (version != SMDDP_VERSION_STRING) throw Failure("smddprun here is version " SMDDP_VERSION_STRING ", the one that started it " + version);
   LaunchPlan& plan = received.plan;
   plan.size = unpacker.number<int>();
-  plan.first_rank = unpacker.number<int>();
-  plan.ranks = unpacker.number<int>();
+  plan.servers = unpacker.number<int>();
+  plan.here.first_rank = unpacker.number<int>();
+  plan.here.ranks = unpacker.number<int>();
+  plan.here.first_server = unpacker.number<int>();
+  plan.here.servers = unpacker.number<int>();
   received.folder = unpacker.text();
   received.arguments = unpack_list(unpacker);
   plan.environment = Environment(unpack_list(unpacker));
   plan.point.job_id = unpacker.text();
   unpack_place(unpacker.text(), plan.point);
-  if (unpacker.failed() || plan.ranks < 1 || received.arguments.empty()) throw Failure("the plan of the launcher cannot be read");
+  if (unpacker.failed() || plan.here.processes() < 1 || received.arguments.empty()) throw Failure("the plan of the launcher cannot be read");
   for (std::string& argument : received.arguments) received.program.push_back(argument.data());
   received.program.push_back(nullptr);
   plan.program = received.program.data();

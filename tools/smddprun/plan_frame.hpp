@@ -17,7 +17,7 @@ struct ReceivedPlan {
   std::vector<char*> program;
 };
 
-std::string pack_plan(const LaunchPlan& plan, int first_rank, int ranks, const std::string& folder);
+std::string pack_plan(const LaunchPlan& plan, const HostShare& there, const std::string& folder);
 
 // Throws Failure for another version's. received must stay where it is.
 void unpack_plan(std::string_view body, ReceivedPlan& received);

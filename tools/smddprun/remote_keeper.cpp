@@ -59,7 +59,7 @@ class RemoteKeeper {
   Fd input_, children_;
   int64_t input_in_flight_ = 0;
   std::vector<Link> links_;
-  std::vector<Output> outputs_;  // each rank's standard output and error in turn
+  std::vector<Output> outputs_;  // each process's standard output and error in turn
   std::vector<pollfd> polls_;    // channel, children, input, a link's two, an output's one
   int64_t kill_at_ms_ = INT64_MAX;
 };
@@ -85,9 +85,9 @@ void RemoteKeeper::start(const std::vector<HostShare>& hosts, const std::vector<
 }
 
 void RemoteKeeper::plan(Link& link) {
-  const bool first = link.host.first_rank == 0;
+  const bool first = link.host.first_process() == 0;
   if (link.planned || !link.in.begun() || (!first && plan_.point.address.empty())) return;
-  link.tell(FrameKind::kPlan, pack_plan(plan_, link.host.first_rank, link.host.ranks, folder_));
+  link.tell(FrameKind::kPlan, pack_plan(plan_, link.host, folder_));
   link.planned = true;
 }
 
@@ -99,8 +99,8 @@ void RemoteKeeper::hear(Link& link, const Frame& frame) {
       for (Link& other : links_) plan(other);
       break;
     case FrameKind::kOutput: {
-      const auto rank = unpacker.number<int>(), is_error = unpacker.number<int>();
-      const size_t output = 2 * static_cast<size_t>(rank) + (is_error != 0);
+      const auto process = unpacker.number<int>(), is_error = unpacker.number<int>();
+      const size_t output = 2 * static_cast<size_t>(process) + (is_error != 0);
       if (output >= outputs_.size() || !outputs_[output].fd) break;
       outputs_[output].queue.add(unpacker.rest());
       flush(output);
@@ -140,8 +140,8 @@ void RemoteKeeper::listen(Link& link) {
 }
 
 Link& RemoteKeeper::link_of(size_t output) {
-  const int rank = static_cast<int>(output / 2);
-  return *std::find_if(links_.begin(), links_.end(), [rank](const Link& link) { return rank < link.host.first_rank + link.host.ranks; });
+  const int process = static_cast<int>(output / 2);
+  return *std::find_if(links_.begin(), links_.end(), [process](const Link& link) { return process < link.host.first_process() + link.host.processes(); });
 }
 
 void RemoteKeeper::flush(size_t output) {
@@ -150,12 +150,12 @@ void RemoteKeeper::flush(size_t output) {
   its.fd.reset();
   its.queue = {};
   Link& link = link_of(output);
-  link.tell(FrameKind::kClosed, Packer().number(static_cast<uint32_t>(output - 2 * static_cast<size_t>(link.host.first_rank))).bytes());
+  link.tell(FrameKind::kClosed, Packer().number(static_cast<uint32_t>(output - 2 * static_cast<size_t>(link.host.first_process()))).bytes());
 }
 
 bool RemoteKeeper::is_backed_up(const Link& link) const {
-  const auto begin = outputs_.begin() + 2 * link.host.first_rank;
-  return std::any_of(begin, begin + 2 * link.host.ranks, [](const Output& output) { return output.queue.full(); });
+  const auto begin = outputs_.begin() + 2 * link.host.first_process();
+  return std::any_of(begin, begin + 2 * link.host.processes(), [](const Output& output) { return output.queue.full(); });
 }
 
 void RemoteKeeper::read_input() {
@@ -204,7 +204,7 @@ void RemoteKeeper::reap() {
     link->to.reset();
     link->gone = true;
     link->status = status;
-    if (!link->ended) report({Event::kLost, link->host.first_rank, status});
+    if (!link->ended) report({Event::kLost, link->host.first_process(), status});
   }
 }
 

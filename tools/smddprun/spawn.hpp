@@ -1,9 +1,10 @@
-// Starting one rank. Invariant: between fork and exec nothing of the launcher is left in the rank but its three standard streams, its
+// Starting one rank or server. Invariant: between fork and exec nothing of the launcher is left in it but its three standard streams, its
 // environment and, in rank 0, the bootstrap listener.
 #pragma once
 
 #include "environment.hpp"
 #include "fd.hpp"
+#include "hosts.hpp"
 
 #include <sys/resource.h>
 
@@ -12,34 +13,36 @@
 
 namespace smddprun {
 
+constexpr const char* kServerProgram = "smddp-server";
+
 struct RankStreams {
-  Fd out;  // what the rank writes to
+  Fd out;  // what it writes to
   Fd err;
 };
 
-// What all ranks of a job are started with.
+// What all ranks and servers of a job are started with.
 struct LaunchPlan {
-  int size = 0;                  // of the job
-  int first_rank = 0;            // here
-  int ranks = 0;                 // here
+  int size = 0;                  // ranks of the job
+  int servers = 0;               // of the job
+  HostShare here;
   char** program = nullptr;
   Environment environment;
   MeetingPoint point;
   Fd listener;
   Fd rank0_stdin;                // invalid: rank 0 has the launcher's own
-  std::vector<RankStreams> streams;  // of the ranks here
+  std::vector<RankStreams> streams;  // of the processes here
   sigset_t signal_mask;          // as the launcher found it
   rlimit descriptor_limit;
 };
 
-// What a rank that could not be executed tells through exec_errors.
+// What a process that could not be executed tells through exec_errors.
 struct ExecError {
-  int rank;
+  int process;
   int error;
 };
 
 // Forks and executes. The child is the leader of a process group and is killed when this process dies. Returns -1 with errno if
 // fork fails; if exec fails the child writes an ExecError and ends with status 126 or 127.
-pid_t spawn_rank(LaunchPlan& plan, int rank, const Fd& exec_errors);
+pid_t spawn_process(LaunchPlan& plan, int process, const Fd& exec_errors);
 
 }  // namespace smddprun

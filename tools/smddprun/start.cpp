@@ -29,10 +29,10 @@ Pipe make_pipe() {
 
 }  // namespace
 
-rlimit raise_descriptor_limit(int ranks) {
+rlimit raise_descriptor_limit(int processes) {
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
-  const rlim_t needed = 64 + 8 * static_cast<rlim_t>(ranks);
+  const rlim_t needed = 64 + 8 * static_cast<rlim_t>(processes);
   if (before.rlim_cur < needed) {
     rlimit raised = before;
     raised.rlim_cur = std::min(needed, before.rlim_max);
@@ -43,7 +43,7 @@ rlimit raise_descriptor_limit(int ranks) {
 
 Started start_keeper(LaunchPlan& plan, const std::function<void()>& close_own, const std::function<void(Fd channel)>& run) {
   Started started;
-  for (int i = 0; i < plan.ranks; ++i) {
+  for (int i = 0; i < plan.here.processes(); ++i) {
     Pipe out = make_pipe(), err = make_pipe();
     plan.streams.push_back({std::move(out.write_end), std::move(err.write_end)});
     started.sources.push_back(std::move(out.read_end));

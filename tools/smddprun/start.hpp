@@ -12,11 +12,11 @@ namespace smddprun {
 struct Started {
   pid_t keeper = -1;
   Fd channel;               // to the keeper
-  std::vector<Fd> sources;  // each rank's standard output and error in turn, which do not block
+  std::vector<Fd> sources;  // each process's standard output and error in turn, which do not block
 };
 
 // So that descriptors for so many ranks can be open. Returns the limit as it was, for the ranks.
-rlimit raise_descriptor_limit(int ranks);
+rlimit raise_descriptor_limit(int processes);
 
 // Forks; the child closes what it must not hold and runs, which does not return. The plan gets streams and signal mask, and in this
 // process loses all descriptors. Throws Failure.

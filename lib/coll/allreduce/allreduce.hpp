@@ -20,6 +20,9 @@ Schedule hierarchical_allreduce(const Position& position);
 Cost hierarchical_allreduce_cost(const Shape& shape);
 Schedule hierarchical_one_hop_allreduce(const Position& position);
 Cost hierarchical_one_hop_allreduce_cost(const Shape& shape);
+Schedule servers_allreduce(const Position& position);  // also of a server, whose number follows the ranks'
+Cost servers_allreduce_cost(const Shape& shape);
+bool servers_fit(const Shape& shape);
 
 // Part of a schedule: the sharded allreduce among peers (this rank is peers[index]) of shares first … first + peers.size() − 1 of the
 // vector, from `source` into the receive buffer. Needs peers.size() − 1 slots of one share.

@@ -14,7 +14,7 @@ enum class Edge : uint8_t {
 };
 
 struct Graph {
-  explicit Graph(const Plan& plan) : plan(plan), next(2 * plan.instances() + static_cast<size_t>(plan.size()) * plan.trial.segments), waits(next.size()) {}
+  explicit Graph(const Plan& plan) : plan(plan), next(2 * plan.instances() + static_cast<size_t>(plan.members()) * plan.trial.segments), waits(next.size()) {}
 
   void add(size_t from, size_t to, Edge edge = Edge::kOrder) {
     next[from].emplace_back(static_cast<uint32_t>(to), edge);
@@ -81,7 +81,7 @@ void add_node_steps(Graph& graph, const std::vector<int>& ranks) {
 }
 
 void count(const Plan& plan, Traffic& traffic) {
-  for (int rank = 0; rank < plan.size(); ++rank) {
+  for (int rank = 0; rank < plan.members(); ++rank) {
     uint32_t messages[2] = {};
     size_t elements[2] = {}, added = 0;
     for (uint32_t segment = 0; segment < plan.trial.segments; ++segment) {
@@ -105,14 +105,14 @@ void count(const Plan& plan, Traffic& traffic) {
 
 std::string find_order(const Plan& plan, Order& order) {
   Graph graph(plan);
-  for (int rank = 0; rank < plan.size(); ++rank) {
+  for (int rank = 0; rank < plan.members(); ++rank) {
     for (uint32_t segment = 0; segment < plan.trial.segments; ++segment) add_steps(graph, rank, segment);
   }
   for (const auto& ranks : plan.shape.nodes) add_node_steps(graph, ranks);
 
   std::vector<uint32_t> rounds(graph.next.size());
   std::vector<uint64_t> heard(graph.next.size());
-  order.heard.assign(static_cast<size_t>(plan.size()), 0);
+  order.heard.assign(static_cast<size_t>(plan.members()), 0);
   std::vector<uint32_t> ready;
   for (uint32_t vertex = 0; vertex < graph.next.size(); ++vertex) {
     if (graph.waits[vertex] == 0) ready.push_back(vertex);

@@ -10,8 +10,8 @@
 namespace smddp::coll {
 
 std::string Plan::make() {
-  if (size() > 64) return format("%d ranks; the verifier can do 64", size());
-  if (static_cast<int>(schedules.size()) != size()) return format("%zu schedules for %d ranks", schedules.size(), size());
+  if (members() > 64) return format("%d ranks; the verifier can do 64", members());
+  if (schedules.empty() || members() != size() + of(0).servers) return format("%zu schedules for %d ranks", schedules.size(), size());
   if (const std::string problem = check_alike(); !problem.empty()) return problem;
   cut();
   first_ = {0};
@@ -27,11 +27,11 @@ std::string Plan::make() {
 
 std::string Plan::check_alike() const {
   const Schedule& first = schedules[0];
-  for (int rank = 0; rank < size(); ++rank) {
+  for (int rank = 0; rank < members(); ++rank) {
     const Schedule& one = of(rank);
     if (one.rank != rank || one.size != size()) return format("schedule %d is of rank %d of %d", rank, one.rank, one.size);
     if (one.collective != first.collective || one.root != first.root || one.segmented != first.segmented || one.parts != first.parts ||
-        one.lanes != first.lanes) {
+        one.lanes != first.lanes || one.servers != first.servers) {
       return format("ranks 0 and %d cut the vector differently", rank);
     }
   }
@@ -50,6 +50,7 @@ void Plan::cut() {
 }
 
 uint32_t Plan::blocks_of(int rank, Buffer buffer) const {
+  if (rank >= size()) return 0;
   const bool sends = buffer == Buffer::kSend, root = rank == of(rank).root;
   const auto all = static_cast<uint32_t>(size());
   switch (of(rank).collective) {
@@ -83,7 +84,7 @@ std::string Plan::check_buffers(int rank) const {
 std::string Plan::match_messages() {
   std::map<std::tuple<int, int, uint32_t>, uint32_t> sends;
   partners_.resize(schedules.size());
-  for (int rank = 0; rank < size(); ++rank) {
+  for (int rank = 0; rank < members(); ++rank) {
     const auto& steps = of(rank).steps;
     partners_[static_cast<size_t>(rank)].resize(steps.size());
     for (uint32_t i = 0; i < steps.size(); ++i) {
@@ -93,7 +94,7 @@ std::string Plan::match_messages() {
     }
   }
   std::map<std::tuple<int, int, uint32_t>, uint32_t> taken;
-  for (int rank = 0; rank < size(); ++rank) {
+  for (int rank = 0; rank < members(); ++rank) {
     const auto& steps = of(rank).steps;
     for (uint32_t i = 0; i < steps.size(); ++i) {
       if (steps[i].kind != StepKind::kRecv) continue;
@@ -120,10 +121,12 @@ std::string Plan::match_messages() {
 
 std::string Plan::match_node_steps() {
   node_steps_.resize(schedules.size());
-  for (int rank = 0; rank < size(); ++rank) {
+  for (int rank = 0; rank < members(); ++rank) {
     const auto& steps = of(rank).steps;
     for (uint32_t i = 0; i < steps.size(); ++i) {
-      if (steps[i].kind == StepKind::kNode) node_steps_[static_cast<size_t>(rank)].push_back(i);
+      if (steps[i].kind != StepKind::kNode) continue;
+      if (rank >= size()) return format("server %d has a node step", rank - size());
+      node_steps_[static_cast<size_t>(rank)].push_back(i);
     }
   }
   for (const auto& ranks : shape.nodes) {

@@ -33,6 +33,7 @@ class Plan {
   const Trial& trial;
 
   int size() const { return shape.size(); }
+  int members() const { return static_cast<int>(schedules.size()); }  // ranks and, behind them, servers
   const Schedule& of(int rank) const { return schedules[static_cast<size_t>(rank)]; }
   const ScheduleStep& step(const Instance& i) const { return of(i.rank).steps[i.step]; }
 
@@ -58,7 +59,7 @@ class Plan {
   // A copy onto itself, where the collective is called in place.
   bool is_idle(int rank, const ScheduleStep& step) const;
 
-  // Blocks that a buffer has on a rank; 0: the caller may pass NULL.
+  // Blocks that a buffer has on a rank; 0: the caller may pass NULL. A server has none.
   uint32_t blocks_of(int rank, Buffer buffer) const;
 
  private:

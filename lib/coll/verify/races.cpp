@@ -80,7 +80,7 @@ struct Access {
 }  // namespace
 
 std::string find_race(const Plan& plan) {
-  for (int rank = 0; rank < plan.size(); ++rank) {
+  for (int rank = 0; rank < plan.members(); ++rank) {
     LocalOrder order;
     if (!sort(predecessors(plan, rank), order)) return format("rank %d waits for itself", rank);
     const auto steps = static_cast<uint32_t>(plan.of(rank).steps.size());

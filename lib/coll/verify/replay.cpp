@@ -27,7 +27,7 @@ uint64_t mixed(uint64_t hash, uint64_t next) { return (hash ^ next) * 0x9e3779b9
 class Replay {
  public:
   explicit Replay(const Plan& plan)
-      : plan_(plan), memory_(static_cast<size_t>(plan.size())), all_(plan.size() == 64 ? ~uint64_t{0} : bit(plan.size()) - 1) {}
+      : plan_(plan), memory_(static_cast<size_t>(plan.members())), all_(plan.size() == 64 ? ~uint64_t{0} : bit(plan.size()) - 1) {}
 
   std::string run(const Order& order) {
     fill();

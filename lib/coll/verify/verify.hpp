@@ -28,7 +28,7 @@ struct Verdict {
   Traffic traffic;
 };
 
-// ranks: the schedule of each rank of shape, at most 64. What is proved: each schedule is well formed; every message has one sender and
+// ranks: the schedule of each rank of shape and then of each server that takes part, at most 64. What is proved: each schedule is well formed; every message has one sender and
 // one receiver, who agree about its length; node steps are the same on all ranks of a node and come in the same order; nothing waits in
 // a circle, even if a send ends only when its receive has begun; no two steps that may run at the same time touch the same memory, one
 // of them writing; nothing undefined is read, nor a buffer that the caller need not have; every element of every result is of the right

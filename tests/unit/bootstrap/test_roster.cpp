@@ -14,14 +14,20 @@ using namespace smddp;
 using namespace smddp::bootstrap;
 
 static void missing_ranks_in_words(void**) {
-  assert_string_equal(missing_ranks({0, 1, 2}, 4).c_str(), "rank 3 of 4");
-  assert_string_equal(missing_ranks({0, 1}, 4).c_str(), "ranks 2, 3 of 4");
-  assert_string_equal(missing_ranks({0, 3}, 9).c_str(), "ranks 1, 2, 4-8 of 9");
-  assert_string_equal(missing_ranks({}, 3).c_str(), "ranks 0-2 of 3");
-  assert_string_equal(missing_ranks({0, 1}, INT32_MAX).c_str(), "ranks 2-2147483646 of 2147483647");
+  assert_string_equal(missing_members({0, 1, 2}, 4, 0).c_str(), "rank 3 of 4");
+  assert_string_equal(missing_members({0, 1}, 4, 0).c_str(), "ranks 2, 3 of 4");
+  assert_string_equal(missing_members({0, 3}, 9, 0).c_str(), "ranks 1, 2, 4-8 of 9");
+  assert_string_equal(missing_members({}, 3, 0).c_str(), "ranks 0-2 of 3");
+  assert_string_equal(missing_members({0, 1}, INT32_MAX, 0).c_str(), "ranks 2-2147483646 of 2147483647");
   std::vector<int> even;
   for (int rank = 0; rank < 100; rank += 2) even.push_back(rank);
-  assert_string_equal(missing_ranks(even, 100).c_str(), "ranks 1, 3, 5, 7, 9, 11, 13, 15 and 42 more of 100");
+  assert_string_equal(missing_members(even, 100, 0).c_str(), "ranks 1, 3, 5, 7, 9, 11, 13, 15 and 42 more of 100");
+}
+
+static void missing_servers_in_words(void**) {
+  assert_string_equal(missing_members({0, 1, 3}, 2, 2).c_str(), "server 0 of 2");
+  assert_string_equal(missing_members({0, 2, 3}, 2, 2).c_str(), "rank 1 of 2");
+  assert_string_equal(missing_members({0}, 3, 2).c_str(), "ranks 1, 2 of 3 and servers 0, 1 of 2");
 }
 
 static Hello hello(int rank, uint64_t token) {
@@ -67,6 +73,7 @@ static void only_confirmed_ranks_count(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(missing_ranks_in_words),
+      cmocka_unit_test(missing_servers_in_words),
       cmocka_unit_test(places),
       cmocka_unit_test(only_confirmed_ranks_count),
   };

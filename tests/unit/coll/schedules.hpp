@@ -11,9 +11,11 @@ namespace schedules {
 
 using namespace smddp;
 
+// Also those of the servers that take part.
 inline std::vector<coll::Schedule> all_ranks(const coll::Algorithm& algorithm, const coll::Shape& shape, int root = 0) {
   std::vector<coll::Schedule> ranks;
   for (int rank = 0; rank < shape.size(); ++rank) ranks.push_back(algorithm.schedule({shape, rank, root}));
+  for (int server = 0; server < ranks[0].servers; ++server) ranks.push_back(algorithm.schedule({shape, shape.size() + server, root}));
   return ranks;
 }
 
@@ -24,6 +26,11 @@ inline std::vector<coll::Shape> uneven_shapes() {
           Shape::of_sizes({2, 2, 2}), Shape::of_sizes({3, 5}),          Shape::of_sizes({4}),       Shape::of_sizes({4, 4, 4, 4}),
           Shape::of_sizes({1, 1, 7}), Shape::of_labels({0, 1, 0, 1}),   Shape::of_labels({2, 0, 1, 0, 2, 2, 1}),
           Shape::of_labels({0, 1, 2, 0, 1, 2, 0, 1, 2, 0})};
+}
+
+inline coll::Shape with_servers(coll::Shape shape, int servers) {
+  shape.servers = servers;
+  return shape;
 }
 
 inline bool has_root(Collective collective) {

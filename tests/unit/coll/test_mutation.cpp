@@ -148,6 +148,33 @@ void broken_node_steps_are_caught(void**) {
   expect(null, "of a buffer of 0");
 }
 
+void broken_servers_are_caught(void**) {
+  const coll::Shape shape = schedules::with_servers(coll::Shape::flat(3), 2);
+  Subject missing(Collective::kAllreduce, "servers", shape);  // a server answers before the last rank has spoken
+  missing.step(4, coll::StepKind::kReduce).inputs.pop_back();
+  expect(missing, "contributions missing");
+
+  Subject early(Collective::kAllreduce, "servers", shape);
+  early.step(3, coll::StepKind::kReduce).after.clear();
+  expect(early, "at the same time");
+
+  Subject order(Collective::kAllreduce, "servers", shape);
+  std::swap(order.step(3, coll::StepKind::kReduce).inputs[0], order.step(3, coll::StepKind::kReduce).inputs[2]);
+  expect(order, "not in rank order");
+
+  Subject wrong(Collective::kAllreduce, "servers", shape);  // the shard of the other server
+  wrong.step(2, coll::StepKind::kSend).inputs[0].share ^= 1;
+  expect(wrong, "adds different elements");
+
+  Subject lost(Collective::kAllreduce, "servers", shape);  // to nobody
+  lost.step(1, coll::StepKind::kSend).peer = 5;
+  expect(lost, "bad peer 5");
+
+  Subject fewer(Collective::kAllreduce, "servers", shape);
+  fewer.ranks.pop_back();
+  expect(fewer, "4 schedules for 3 ranks");
+}
+
 // What a mutation did; "" if this step has nothing of the kind.
 std::string mutate(coll::Schedule& schedule, std::mt19937_64& random) {
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
@@ -268,6 +295,7 @@ void mutants_are_caught(uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<coll::Shape> shapes = schedules::uneven_shapes();
   for (int p = 2; p <= 9; ++p) shapes.push_back(coll::Shape::flat(p));
+  for (size_t i = 0, plain = shapes.size(); i < plain; ++i) shapes.push_back(schedules::with_servers(shapes[i], 1 + static_cast<int>(i) % 3));
   std::map<std::string, int> caught, harmless;
   for (uint64_t done = 0; done < wanted;) {
     const coll::Algorithm& algorithm = coll::algorithms()[random() % coll::algorithms().size()];
@@ -301,7 +329,7 @@ void random_mutants_are_caught(void**) { mutants_are_caught(number_from("SMDDP_T
 
 int main() {
   const CMUnitTest tests[] = {cmocka_unit_test(broken_dependencies_are_caught), cmocka_unit_test(broken_messages_are_caught),
-                              cmocka_unit_test(broken_reductions_are_caught), cmocka_unit_test(broken_node_steps_are_caught),
+                              cmocka_unit_test(broken_reductions_are_caught), cmocka_unit_test(broken_node_steps_are_caught), cmocka_unit_test(broken_servers_are_caught),
                               cmocka_unit_test(fixed_mutants_are_caught), cmocka_unit_test(random_mutants_are_caught)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -67,6 +67,20 @@ void printing_names_the_steps(void**) {
   }
 }
 
+void printing_names_servers(void**) {
+  coll::Shape shape = coll::Shape::flat(3);
+  shape.servers = 2;
+  const std::string server = coll::print(coll::servers_allreduce({shape, 4})), rank = coll::print(coll::servers_allreduce({shape, 1}));
+  for (const char* line : {"allreduce, algorithm servers, server 1 of 2 for 3 ranks, 2 shares, scratch 3 × 1 share, for each segment",
+                           "   0  recv from 0 tag 0: scratch slot 0 share 1", "   3  reduce scratch slot 0 share 1 + scratch slot 1 share 1 + "}) {
+    if (!std::strstr(server.c_str(), line)) fail_msg("no '%s' in\n%s", line, server.c_str());
+  }
+  for (const char* line : {"allreduce, algorithm servers, rank 1 of 3, 2 shares, for each segment", "   0  send to server 1 tag 0: send share 1",
+                           "recv from server 0 tag 0: receive share 0"}) {
+    if (!std::strstr(rank.c_str(), line)) fail_msg("no '%s' in\n%s", line, rank.c_str());
+  }
+}
+
 void shapes(void**) {
   const coll::Shape mixed = coll::Shape::of_labels({7, 3, 7, 3, 3, 9});
   assert_string_equal(coll::describe(mixed).c_str(), "6 ranks on 3 nodes: 2+3+1");
@@ -75,11 +89,14 @@ void shapes(void**) {
   assert_true(mixed.node_of(4) == std::vector<int>({1, 3, 4}));
   assert_int_equal(coll::Shape::of_sizes({3, 2}).lanes(), 2);
   assert_int_equal(coll::Shape::flat(5).node_count(), 5);
+  coll::Shape served = coll::Shape::flat(2);
+  served.servers = 1;
+  assert_string_equal(coll::describe(served).c_str(), "2 ranks on 2 nodes: 1+1, and 1 server");
 }
 
 }  // namespace
 
 int main() {
-  const CMUnitTest tests[] = {cmocka_unit_test(broken_ones_are_found), cmocka_unit_test(printing_names_the_steps), cmocka_unit_test(shapes)};
+  const CMUnitTest tests[] = {cmocka_unit_test(broken_ones_are_found), cmocka_unit_test(printing_names_the_steps), cmocka_unit_test(printing_names_servers), cmocka_unit_test(shapes)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -79,6 +79,24 @@ void segments(void**) {
   assert_true(large.segment_bytes >= 16384 && large.segment_bytes < 1 << 24);
 }
 
+// On slow links servers are taken once there are enough of them, in segments, so that both directions are used; nowhere else.
+void servers(void**) {
+  coll::Network slow = kFabric;
+  slow.bytes_per_us = 125;
+  const auto choice = [&](Shape shape, int servers, size_t bytes) {
+    shape.servers = servers;
+    return coll::choose(Collective::kAllreduce, bytes, false, shape, slow);
+  };
+  const coll::Choice four = choice(Shape::flat(4), 4, 25 << 20);
+  equal(four.algorithm->name, "servers");
+  assert_true(four.segment_bytes > 0 && four.segment_bytes <= (25 << 20) / 4);
+  assert_true(four.expected_us < 0.8 * choice(Shape::flat(4), 0, 25 << 20).expected_us);
+  equal(choice(Shape::flat(4), 1, 25 << 20).algorithm->name, "sharded");  // one server's link carries what all ranks send
+  equal(choice(Shape::flat(4), 4, 4).algorithm->name, "one_hop");
+  equal(choice(Shape::of_sizes({2, 2, 2, 2}), 4, 25 << 20).algorithm->name, "servers");
+  assert_null(choice(Shape::of_sizes({4}), 4, 25 << 20).algorithm);
+}
+
 void never_dearer_with_more_bandwidth(void**) {
   coll::Network fast = kFabric;
   fast.bytes_per_us *= 10;
@@ -131,7 +149,8 @@ void overrides(void**) {
   equal(free.of(Collective::kAllreduce, 4, false).algorithm->name, "one_hop");  // what one call wants is for that call
   equal(selection.of(Collective::kReduceScatter, 1 << 20, false).algorithm->name, "one_hop");  // recursive_halving does not fit 6 ranks
   equal(error_of(Collective::kAllreduce, "rung", Shape::flat(4)),
-        "allreduce has no algorithm 'rung'; it has sharded, hierarchical, hierarchical_one_hop, one_hop, ring, recursive_doubling, halving_doubling");
+        "allreduce has no algorithm 'rung'; it has sharded, hierarchical, hierarchical_one_hop, one_hop, ring, recursive_doubling, halving_doubling, servers");
+  equal(error_of(Collective::kAllreduce, "servers", Shape::flat(4)), "allreduce by servers is not for 4 ranks on 4 nodes: 1+1+1+1");
   equal(error_of(Collective::kReduceScatter, "recursive_halving", Shape::flat(6)),
         "reduce_scatter by recursive_halving is not for 6 ranks on 6 nodes: 1+1+1+1+1+1");
   equal(error_of(Collective::kReduceScatter, "recursive_halving", Shape::flat(8)), "");
@@ -142,7 +161,7 @@ void overrides(void**) {
 
 int main() {
   const CMUnitTest tests[] = {cmocka_unit_test(latency_and_bandwidth), cmocka_unit_test(nodes_with_several_ranks),
-                              cmocka_unit_test(segments),
+                              cmocka_unit_test(segments), cmocka_unit_test(servers),
                               cmocka_unit_test(never_dearer_with_more_bandwidth), cmocka_unit_test(explains_itself), cmocka_unit_test(overrides)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

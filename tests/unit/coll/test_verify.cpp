@@ -1,5 +1,5 @@
 // TIMEOUT 600
-// Every algorithm is proved for 1 to 17 ranks, nodes of all kinds, counts from 0 on, every root, buffers apart and in place, and several
+// Every algorithm is proved for 1 to 17 ranks, with 1 to 4 servers where it has any, nodes of all kinds, counts from 0 on, every root, buffers apart and in place, and several
 // segments under way; and it sends what its Cost line says.
 #include "schedules.hpp"
 
@@ -61,6 +61,14 @@ void every_algorithm_is_right(void**) {
   print_message("%zu trials of %zu algorithms\n", g_trials, coll::algorithms().size());
 }
 
+void servers_are_right(void**) {
+  const coll::Algorithm& servers = *coll::find_algorithm(Collective::kAllreduce, "servers");
+  for (int count = 1; count <= 4; ++count) {
+    for (int p = 1; p <= 17; p += kAll || p < 5 ? 1 : 4) prove_all(servers, schedules::with_servers(coll::Shape::flat(p), count));
+    for (const coll::Shape& shape : schedules::uneven_shapes()) prove_all(servers, schedules::with_servers(shape, count));
+  }
+}
+
 void check_cost(const coll::Algorithm& algorithm, const coll::Shape& shape) {
   if (shape.node_count() < 2 || (algorithm.fits && !algorithm.fits(shape))) return;
   // So that all shares have the same length.
@@ -102,11 +110,17 @@ void costs_are_as_promised(void**) {
     for (int p = 2; p <= 16; p += kAll ? 1 : 3) check_cost(algorithm, coll::Shape::flat(p));
     for (const coll::Shape& shape : schedules::uneven_shapes()) check_cost(algorithm, shape);
   }
+  for (int count = 1; count <= 4; ++count) {
+    const coll::Algorithm& servers = *coll::find_algorithm(Collective::kAllreduce, "servers");
+    for (int p = 2; p <= 16; p += kAll ? 1 : 3) check_cost(servers, schedules::with_servers(coll::Shape::flat(p), count));
+    for (const coll::Shape& shape : schedules::uneven_shapes()) check_cost(servers, schedules::with_servers(shape, count));
+  }
 }
 
 }  // namespace
 
 int main() {
-  const CMUnitTest tests[] = {cmocka_unit_test(costs_are_as_promised), cmocka_unit_test(every_algorithm_is_right)};
+  const CMUnitTest tests[] = {cmocka_unit_test(costs_are_as_promised), cmocka_unit_test(every_algorithm_is_right),
+                              cmocka_unit_test(servers_are_right)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
