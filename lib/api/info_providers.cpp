@@ -21,7 +21,7 @@ Json look(const std::string& wanted) {
     ofi::Options options;
     options.provider = wanted;
     for (const ofi::Measured& one : ofi::measure(options)) {
-      const bool measured = one.small_us > 0;
+      const bool measured = one.reason.empty();
       Json entry = {{"name", one.provider}, {"chosen", one.provider == result["chosen"]}, {"usable", one.reason.empty()}};
       entry["path"] = measured ? Json(one.path) : Json();
       entry["exchange_4_us"] = measured ? Json(one.small_us) : Json();

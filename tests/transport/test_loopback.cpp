@@ -79,6 +79,40 @@ std::string closes_when_memory_stays(const Network&) {
   }, false);
 }
 
+// A connection that breaks under a message: its end waits for the news that the rank has died, and for no longer than some seconds.
+std::string awaits_news(const Network&) {
+  loopback::Faults faults;
+  faults.break_puts = true;
+  return run(network_of("loopback that breaks puts", faults), 3, [](Rank& rank) -> std::string {
+    constexpr size_t kBytes = 300000;
+    std::vector<std::byte> memory[2]{std::vector<std::byte>(kBytes), std::vector<std::byte>(kBytes)};
+    Event events[3];
+    if (rank.rank != 0) {
+      TRY(rank.receive(0, 1, memory[0].data(), kBytes, events[0]));
+      if (rank.rank == 2) TRY(rank.receive(0, 2, memory[1].data(), kBytes, events[1]));
+      rank.meet_serving();
+      rank.transport.fail_peer(0, "rank 0 has left the test");
+      return {};
+    }
+    TRY(rank.send(1, 1, memory[0].data(), kBytes, events[0]));
+    TRY(rank.send(2, 1, memory[0].data(), kBytes, events[1]));
+    TRY(rank.send(2, 2, memory[1].data(), kBytes, events[2]));
+    rank.progress_for(kSecond / 4);
+    EXPECT(rank.transport.counters().puts >= 3, "%llu puts", static_cast<unsigned long long>(rank.transport.counters().puts));
+    EXPECT(!events[0].done() && !events[1].done() && !events[2].done(), "it ended before anybody could say why");
+    rank.transport.fail_peer(1, "rank 1 died of a test");
+    EXPECT(events[0].result == Result::kPeerFailed && events[0].sentence == "rank 1 died of a test", "'%s'", events[0].sentence.c_str());
+    rank.transport.cancel(events[2], "not needed");
+    EXPECT(events[2].result == Result::kCancelled, "result %d", static_cast<int>(events[2].result));
+    TRY(rank.wait(events[1], 6 * kSecond));
+    EXPECT(events[1].result == Result::kPeerFailed && events[1].sentence == "the connection to rank 2 broke (broken by a test)", "'%s'",
+           events[1].sentence.c_str());
+    EXPECT(rank.transport.failure().empty(), "%s", rank.transport.failure().c_str());
+    rank.meet_serving();
+    return {};
+  }, false);
+}
+
 // Bytes that nobody of this job has sent, and packets of the job that were cut or whose numbers are wild.
 std::string strangers(const Network&) {
   auto hub = std::make_shared<loopback::Hub>(3);
@@ -167,7 +201,7 @@ std::string dies_at_random(const Network&) {
   return {};
 }
 
-const Requirement kLoopback[] = {{"closes_when_memory_stays", closes_when_memory_stays}, {"strangers", strangers},
+const Requirement kLoopback[] = {{"closes_when_memory_stays", closes_when_memory_stays}, {"awaits_news", awaits_news}, {"strangers", strangers},
                                  {"dies_at_random", dies_at_random}, {nullptr, nullptr}};
 
 }  // namespace

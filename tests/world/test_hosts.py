@@ -68,11 +68,14 @@ class Hosts(rank_job.TestCase):
                 self.run_bench((0, 0, 1), collective, 1 << 20)
 
     def test_idle_ranks_sleep(self):
+        # ThreadSanitizer makes each wake-up several times as dear.
+        with open(os.path.join(smddp_test.BUILD, "lib", "libsmddp.so"), "rb") as library:
+            most = 1.0 if b"libtsan" in library.read() else 0.2
         for provider in PROVIDERS:
             with self.subTest(provider=provider), job_on(self.network, (0, 1, 1), program("waiting"), "idle", "10", SMDDP_OFI_PROVIDER=provider) as job:
                 self.assert_ranks_end(job)
                 for rank in (1, 2):
-                    self.assertLess(float(job.lines(rank)[0].split()[1]), 0.2, job.report())
+                    self.assertLess(float(job.lines(rank)[0].split()[1]), most, job.report())
 
     def test_cable_pulled_out(self):
         with job_on(self.network, (0, 0, 1, 1), program("mixed"), "1", SMDDP_TIMEOUT_MS="120000") as job:

@@ -71,11 +71,11 @@ class Limits(rank_job.TestCase):
     def test_as_many_descriptors_as_the_sentence_names(self):
         for size in (2, 16, 33):
             with self.subTest(size=size):
-                with Job(size, program("descriptors"), wrap=limited(f"ulimit -n {size + 14}"), env={"SMDDP_TIMEOUT_MS": "20000"}) as job:
+                with Job(size, program("descriptors"), wrap=limited(f"ulimit -n {size + 14}; export SMDDP_HEAP_BYTES=256M"), env={"SMDDP_TIMEOUT_MS": "20000"}) as job:
                     self.assert_ranks_end(job, 40, 1)
                     named = [re.search(rb"(\d+) together; the limit is (\d+)", errors) for errors in job.errors.values()]
                 enough = max(int(match[1]) for match in named if match)
-                self.run_ranks(size, "descriptors", wrap=limited(f"ulimit -n {enough}"))
+                self.run_ranks(size, "descriptors", wrap=limited(f"ulimit -n {enough}; export SMDDP_HEAP_BYTES=256M"))
                 self.assertLessEqual(enough, 4 * size + 24, "the sentence asks for far more than is used")
 
     def test_small_stacks(self):

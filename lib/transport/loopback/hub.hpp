@@ -25,6 +25,7 @@ struct Faults {
   double again = 0;           // a call is refused
   double late_conceal = 0;    // a call of conceal() is answered with no
   bool hold_puts = false;     // the network never gives the memory of a put back
+  bool break_puts = false;    // no put arrives, and the network says so to its sender
   size_t queue_items = 4096;  // that a mailbox holds before senders are refused
   size_t packet_bytes = 16384 + 64;
   size_t put_bytes = 1 << 20;  // 0: there are no puts

@@ -73,7 +73,7 @@ class LoopbackWire final : public Wire {
     item.offset = offset;
     item.immediate = immediate;
     item.bytes.assign(static_cast<const std::byte*>(data), static_cast<const std::byte*>(data) + bytes);
-    if (!hub_->post(rank_, place(peer), std::move(item))) return false;
+    if (!hub_->faults().break_puts && !hub_->post(rank_, place(peer), std::move(item))) return false;
     done_.push_back({context, hub_->some_turns(rank_)});
     return true;
   }
@@ -95,7 +95,7 @@ class LoopbackWire final : public Wire {
         if (done_[i].turns-- > 0) continue;
         void* context = done_[i].context;
         done_.erase(done_.begin() + static_cast<std::ptrdiff_t>(i));
-        sink.put_done(context, nullptr);
+        sink.put_done(context, hub_->faults().break_puts ? "broken by a test" : nullptr);
         moved = true;
       }
     }

@@ -19,7 +19,11 @@ constexpr int64_t kReturnNs = 400000000;  // for the network to give memory back
 void MessageTransport::set_deadline(Operation& operation, Result outcome, const std::string& sentence) {
   operation.outcome = outcome;
   operation.sentence = sentence;
-  operation.deadline = now_ns() + kAnswerNs;
+  end_by(operation, now_ns() + kAnswerNs);
+}
+
+void MessageTransport::end_by(Operation& operation, int64_t deadline) {
+  operation.deadline = deadline;
   if (!operation.ending) endings_.push_back(&operation);
   operation.ending = true;
 }
@@ -32,6 +36,11 @@ void MessageTransport::cancel(Event& event, const std::string& sentence) {
       if (!operation.puts) break;
       operation.state = State::kDraining;
       set_deadline(operation, Result::kCancelled, sentence);
+      return;
+    case State::kBroken:
+      if (!operation.puts) break;
+      operation.state = State::kDraining;
+      set_deadline(operation, operation.outcome, operation.sentence);
       return;
     case State::kDraining:
       set_deadline(operation, operation.outcome, operation.sentence);
@@ -116,6 +125,9 @@ bool MessageTransport::watch_endings() {
         complete(operation, operation.outcome, operation.actual, operation.sentence);
         continue;
       }
+    } else if (operation.state == State::kBroken) {
+      if (now >= operation.deadline) complete(operation, operation.outcome, 0, std::string(operation.sentence));
+      continue;
     } else if (now >= operation.deadline && (operation.state == State::kRevoking || operation.state == State::kRevoked)) {
       if (operation.exposed) conceal(operation);
       else complete(operation, operation.outcome, operation.actual, operation.sentence);

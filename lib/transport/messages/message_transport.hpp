@@ -108,6 +108,7 @@ class MessageTransport final : public Transport, private WireSink {
 
   // ending.cpp
   void set_deadline(Operation& operation, Result outcome, const std::string& sentence);
+  void end_by(Operation& operation, int64_t deadline);
   void conceal(Operation& operation);  // ends a receive without asking its peer
   bool watch_endings();
   void close(const std::string& reason);

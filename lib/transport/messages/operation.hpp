@@ -18,6 +18,7 @@ enum class State : uint8_t {
   kOffered,   // waits for kReady
   kMoving,    // queued: has pieces to hand over
   kDraining,  // handed over; the network reads its memory
+  kBroken,    // the network could not deliver it, and has no more use for its memory; news of why may come
   // receives
   kPosted,    // nobody was told
   kCalling,   // queued: has to send kReady

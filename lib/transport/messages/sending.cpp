@@ -1,11 +1,19 @@
 // The sender's side: at once with credit, else by offer, and piece by piece once the receiver calls.
 #include "transport/messages/message_transport.hpp"
 
+#include "base/clock.hpp"
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <cstring>
 
 namespace smddp::transport {
+namespace {
+
+constexpr int64_t kNewsNs = 3000000000;  // for whoever watches the ranks to tell that one has died
+
+}  // namespace
 
 bool MessageTransport::has_credit(const Peer& peer, size_t bytes) const {
   return bytes <= eager_bytes_ && bytes <= peer.data_bytes && peer.used - peer.returned + units_of(bytes) <= peer.window;
@@ -152,10 +160,13 @@ void MessageTransport::put_done(void* context, const char* error) {
   moved_ = true;
   if (error && operation.outcome == Result::kOk) {
     operation.outcome = Result::kPeerFailed;
-    operation.sentence = error;
-    operation.state = State::kDraining;
+    operation.sentence = format("the connection to rank %d broke (%s)", operation.peer, error);
+    operation.state = State::kBroken;
   }
-  if (operation.puts || operation.state != State::kDraining) return;
+  if (operation.puts) return;
+  // Mostly it broke because the rank at its other end has died, and fail_peer() is about to say so.
+  if (operation.state == State::kBroken) return end_by(operation, now_ns() + kNewsNs);
+  if (operation.state != State::kDraining) return;
   complete(operation, operation.outcome, operation.outcome == Result::kOk ? operation.bytes : 0, operation.sentence);
 }
 
