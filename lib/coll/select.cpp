@@ -42,11 +42,12 @@ struct Model {
   Choice best(const Algorithm& algorithm, size_t bytes) const {
     Choice choice{&algorithm, 0, time(static_cast<double>(bytes)).first};
     bool bounded = bytes <= most_whole;
+    const double worth = cost.one_way ? kAlike : 1;  // of segments that only fill both directions, a few do nearly all that many can
     for (size_t segments = 2; segmented && segments <= kMostSegments && bytes / segments >= kLeastSegment; segments *= 2) {
       const size_t segment = (bytes / segments + 4095) / 4096 * 4096;
       const Time part = time(static_cast<double>(segment));
       const double total = part.first + (std::ceil(static_cast<double>(bytes) / static_cast<double>(segment)) - 1) * part.each;
-      if (bounded && total >= choice.expected_us) continue;
+      if (bounded && worth * total >= choice.expected_us) break;
       choice = {&algorithm, segment, total};
       bounded = segment <= most_whole;
     }

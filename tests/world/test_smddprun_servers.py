@@ -77,6 +77,11 @@ class Servers(smddp_test.TestCase):
             self.assert_status(result, 0)
             self.assertLess(result.seconds, 20)
 
+    def test_ranks_that_start_again(self):
+        result = smddprun("-n", "2", "--servers", "2", os.path.join(smddp_test.BUILD, "tests", "world", "programs", "faults"), "rejoin", "1000")
+        self.assert_status(result, 0)
+        self.assertIn(b"got SMDDP_ERR_ABORTED", result.stdout)
+
     def test_program_that_is_no_job(self):
         result = smddprun("-n", "2", "--servers", "2", "true")
         self.assert_status(result, 0)

@@ -31,7 +31,9 @@ void add_rank(Builder& builder, const Position& position, const Cut& cut) {
   // Each begins with another server, so that none is everybody's first.
   const auto server_at = [&](uint32_t distance) { return (node + distance) % cut.servers; };
   for (uint32_t d = 0; lane < cut.lanes && d < cut.servers; ++d) {
-    builder.send(shape.size() + static_cast<int>(server_at(d)), builder.share(cut.alone ? Buffer::kSend : Buffer::kReceive, cut.shard(lane, server_at(d))));
+    const uint32_t step = builder.send(shape.size() + static_cast<int>(server_at(d)), builder.share(cut.alone ? Buffer::kSend : Buffer::kReceive, cut.shard(lane, server_at(d))));
+    // Segments go up one after the other, or all that are under way would first go up together and then come down together.
+    builder.schedule.steps[step].after.push_back({step, 1});
   }
   for (uint32_t d = 0; lane < cut.lanes && d < cut.servers; ++d) {
     builder.recv(shape.size() + static_cast<int>(server_at(d)), builder.share(Buffer::kReceive, cut.shard(lane, server_at(d))));

@@ -192,7 +192,7 @@ std::string mutate(coll::Schedule& schedule, std::mt19937_64& random) {
       step.after.erase(step.after.begin() + static_cast<ptrdiff_t>(below(step.after.size())));
       return "dependency removed";
     case 1: {
-      if (step.after.empty()) return "";
+      if (step.after.empty() || index == 0) return "";
       coll::Dependency& d = step.after[below(step.after.size())];
       const auto other = static_cast<uint32_t>(below(index));
       if (d.step == other) return "";
@@ -279,6 +279,7 @@ const char* equivalent(const coll::Algorithm& algorithm, const coll::Shape& shap
   }
   if (what.find("dependency") != 0) return nullptr;
   if (std::string(algorithm.name) == "pairwise") return "pairwise orders its rounds only to have fewer messages at a time";
+  if (std::string(algorithm.name) == "servers" && orders_at_least(mutant, whole)) return "servers orders segments only to fill a link in both directions";
   return orders_at_least(mutant, whole) ? "the dependency is on a step that comes even later" : nullptr;
 }
 
