@@ -25,7 +25,7 @@ void Engine::submit(Queue& queue, Request& request, bool background) {
         queue.collectives.push_back(&request);
         queue.queued.fetch_add(1, std::memory_order_release);
         break;
-      case RequestKind::kSend: queue.sends.push_back(&request); break;
+      case RequestKind::kSend: queue.sends[request.peer].push_back(&request); break;
       case RequestKind::kRecv:
         queue.mail.post(request.receive);
         if (queue.remote) queue.remote->listen(request.receive.source);
@@ -94,7 +94,9 @@ void Engine::cancel(Queue& queue, const Status& status) {
       take_back(request->execution);
       complete(*request, status);
     }
-    for (Request* request : queue.sends) complete(*request, status);
+    for (const auto& [receiver, sends] : queue.sends) {
+      for (Request* request : sends) complete(*request, status);
+    }
     for (Request* request : queue.receives) {
       if (!request->receive.done) queue.mail.cancel(request->receive);
       complete(*request, request->receive.done ? request->receive.status : status);
