@@ -7,6 +7,11 @@
 #include <algorithm>
 
 namespace smddp::engine {
+namespace {
+
+constexpr int64_t kSoonNs = 100000;  // a sleep that ends before has cost more than polling would have
+
+}  // namespace
 
 Engine::Engine(node::Group& group, const WaitPolicy& policy, bool progress_thread, std::unique_ptr<Wire> wire)
     : group_(group), wire_(std::move(wire)), policy_(policy), wants_thread_(progress_thread) {}
@@ -237,11 +242,11 @@ void Engine::wake_progress() {
 }
 
 // Never yields: beside a computing thread that costs far more than it gives. Polls briefly, and as long as sleeping and waking take where
-// data has just moved and more is to be expected; then sleeps until a peer rings.
+// data has just moved and more is to be expected soon, as after a short sleep; then sleeps until a peer rings.
 void Engine::progress_loop() {
   pthread_setname_np(pthread_self(), "smddp-progress");
-  const int64_t patience_ns = policy_.oversubscribed ? 0 : policy_.spin_ns;
-  int64_t moved_ns = 0;
+  const int64_t most_patience_ns = policy_.oversubscribed ? 0 : policy_.spin_ns;
+  int64_t moved_ns = 0, patience_ns = most_patience_ns;
   std::unique_lock<std::mutex> lock(park_mutex_);
   while (!stopped_.load(std::memory_order_acquire)) {
     if (outstanding_.load(std::memory_order_acquire) == 0 || drivers_.load(std::memory_order_acquire) != 0) {
@@ -258,7 +263,10 @@ void Engine::progress_loop() {
     }
     const int64_t now = now_ns();
     if (moved) moved_ns = now;
-    else if (now - moved_ns >= patience_ns) sleep(nullptr, kNever);
+    else if (now - moved_ns >= patience_ns) {
+      sleep(nullptr, kNever);
+      patience_ns = now_ns() - now < kSoonNs ? most_patience_ns : 0;
+    }
     lock.lock();
   }
 }
