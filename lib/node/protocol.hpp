@@ -13,7 +13,7 @@
 
 namespace smddp::node {
 
-constexpr uint32_t kProtocolVersion = 3;
+constexpr uint32_t kProtocolVersion = 4;
 constexpr uint64_t kArenaMagic = 0x31414e4552415053;  // "SPARENA1"
 
 constexpr size_t kLineBytes = 128;  // two cache lines: the prefetcher fetches them as a pair
