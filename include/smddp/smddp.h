@@ -384,7 +384,7 @@ SMDDP_EXPORT smddp_status_t smddp_barrier_async(smddp_comm_t comm, const smddp_c
 
 /* A message of count elements to rank dest under tag (0 … SMDDP_TAG_MAX). Messages between two ranks with matching tags keep their
  * order. Buffered: it returns once buf may be reused, whether or not the receiver has called; only when SMDDP_P2P_BUFFER_BYTES are in
- * flight does it wait for the receiver. Any thread. smddp_send(3) */
+ * flight to dest does it wait for that rank. Any thread. smddp_send(3) */
 SMDDP_EXPORT smddp_status_t smddp_send(const void *buf, size_t count, smddp_dtype_t dtype, int dest, int tag, smddp_comm_t comm,
                                        const smddp_call_options_t *options);
 SMDDP_EXPORT smddp_status_t smddp_send_async(const void *buf, size_t count, smddp_dtype_t dtype, int dest, int tag, smddp_comm_t comm,

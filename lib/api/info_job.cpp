@@ -26,7 +26,7 @@ Json calibration_of(const core::Calibration& calibration) {
   return json;
 }
 
-// One entry for each range of sizes with the same algorithm; a choice holds from a power of two to before the next one, by what the largest takes.
+// One entry for each range of powers of two with the same algorithm; sizes between them go with the nearest.
 void add_choices(Json& choices, smddp_comm& world, Collective collective) {
   const core::Context& context = *world.context;
   const bool given = context.overrides()[static_cast<size_t>(collective)] != nullptr;
@@ -37,7 +37,7 @@ void add_choices(Json& choices, smddp_comm& world, Collective collective) {
     if (algorithm == before) continue;
     before = algorithm;
     choices.push_back({{"collective", collective_name(collective)}, {"from_bytes", bytes}, {"algorithm", algorithm->name},
-                       {"why", given ? "SMDDP_ALGORITHM wants it" : coll::explain(collective, bytes ? 2 * bytes - 1 : 0, false, world.shape, context.calibration().network)}});
+                       {"why", given ? "SMDDP_ALGORITHM wants it" : coll::explain(collective, bytes, false, world.shape, context.calibration().network)}});
   }
 }
 

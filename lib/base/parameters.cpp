@@ -44,7 +44,7 @@ constexpr Parameter kTable[parameter::kEnd] = {
     {"SMDDP_HEAP_BYTES", Unit::kBytes, "0", 0, int64_t{1} << 44, "", true,
      "Shared address space of a rank, at least 64M, three quarters of it at most for smddp_alloc. 0: the machine's memory, rounded up to a power of two."},
     {"SMDDP_P2P_BUFFER_BYTES", Unit::kBytes, "268435456", 4096, int64_t{1} << 40, "", false,
-     "Bytes that a rank's sends may have in flight before smddp_send waits for receivers."},
+     "Bytes that a rank's sends to another one may have in flight before smddp_send waits for that receiver."},
     {"SMDDP_PROGRESS_THREAD", Unit::kChoice, "on", 0, 0, "on|off", false,
      "Whether a thread of the library moves asynchronous operations while the program computes."},
     {"SMDDP_OFI_PROVIDER", Unit::kText, "", 0, 0, "", true,

@@ -14,6 +14,7 @@ constexpr size_t kLeastSegment = 16 * 1024, kMostSegments = 65536;
 constexpr size_t kMostWhole = size_t{64} << 20;
 constexpr size_t kMostWholeAlone = size_t{1} << 20;  // of a node's only rank: more would leave its processor's cache on the way
 constexpr double kAlike = 1.05;  // the model is no better than that
+constexpr double kWaitUs = 10;   // what a message in a row may cost more than the model says
 
 // Of what a rank sends to all others alike, the part that leaves its node.
 double remote_part(const Shape& shape) {
@@ -69,11 +70,12 @@ std::vector<Choice> candidates(Collective collective, size_t bytes, bool half, c
     all.push_back(Model(algorithm, shape, network).best(algorithm, bytes));
   }
   std::stable_sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.expected_us < b.expected_us; });
-  // What the model does not see is that ranks wait for each other once more with each message in a row.
+  // What the model does not see is that ranks wait for each other once more with each message in a row: some time, however long the call takes.
   const auto rounds = [&](const Choice& choice) { return choice.algorithm->cost(shape).rounds; };
   auto first = all.begin();
   for (auto one = all.begin(); one != all.end() && one->expected_us <= kAlike * all.front().expected_us; ++one) {
-    if (rounds(*one) < rounds(*first)) first = one;
+    const double waits_us = kWaitUs * (rounds(all.front()) - rounds(*one));
+    if (rounds(*one) < rounds(*first) && one->expected_us <= all.front().expected_us + waits_us) first = one;
   }
   std::rotate(all.begin(), first, first == all.end() ? first : first + 1);
   return all;
@@ -105,15 +107,15 @@ Choice Selection::make(Collective collective, size_t bytes, bool half, const Alg
 }
 
 const Choice& Selection::of(Collective collective, size_t bytes, bool half, const Algorithm* named) {
-  const auto size = static_cast<size_t>(std::bit_width(bytes));
-  const size_t most = size ? (size_t{1} << (size - 1)) + ((size_t{1} << (size - 1)) - 1) : 0;
+  const size_t near = bytes > SIZE_MAX / 2 ? std::bit_floor(bytes) : std::bit_floor(bytes + bytes / 5 * 2);  // the nearest by ratio
+  const auto size = static_cast<size_t>(std::bit_width(near));
   if (named) {
     const auto [row, added] = named_.try_emplace({named, size});
-    if (added) row->second = make(collective, most, half, named);
+    if (added) row->second = make(collective, near, half, named);
     return row->second;
   }
   std::optional<Choice>& row = rows_[2 * static_cast<size_t>(collective) + half][size];
-  if (!row) row = make(collective, most, half, nullptr);
+  if (!row) row = make(collective, near, half, nullptr);
   return *row;
 }
 

@@ -23,7 +23,8 @@ Choice choose(Collective collective, size_t bytes, bool half, const Shape& shape
 // One line: what was chosen, what it is expected to take, and what would have been next.
 std::string explain(Collective collective, size_t bytes, bool half, const Shape& shape, const Network& network);
 
-// The choices of a communicator, a row for each power of two of bytes, filled in as they are asked for. One thread at a time.
+// The choices of a communicator, a row for each power of two of bytes, which the sizes next to it share, filled in as they are asked for. One
+// thread at a time.
 class Selection {
  public:
   Selection(Shape shape, const Network& network, const Overrides& overrides = {}) : shape_(std::move(shape)), network_(network), overrides_(overrides) {}

@@ -32,7 +32,7 @@ void Inquiries::ask(Question question) {
   const auto& members = question.members;
   const auto place = std::find(members.begin(), members.end(), rank_) - members.begin();
   Inquiry inquiry;
-  inquiry.deadline = now_ns() + std::min<int64_t>(place, kMostSteps) * kStepNs;
+  inquiry.due = now_ns() + std::min<int64_t>(place, kMostSteps) * kStepNs;
   inquiry.reports.resize(members.size());
   inquiry.missing = members.size() - 1;
   const uint64_t comm = question.comm;
@@ -46,8 +46,8 @@ void Inquiries::send(Inquiry& inquiry) {
   notice.rank = rank_;
   notice.comm = inquiry.question.comm;
   notice.code = static_cast<smddp_status_t>(ends(inquiry.question.reason));
-  inquiry.serial = links_.send(notice);
-  inquiry.deadline = deadline_after_ms(kAnswerMs);
+  inquiry.serials.push_back(links_.send(notice));
+  inquiry.due = deadline_after_ms(kAnswerMs / static_cast<int64_t>(kTimes));
 }
 
 void Inquiries::hear(const Notice& inquiry) {
@@ -58,7 +58,7 @@ void Inquiries::hear(const Notice& inquiry) {
   const int64_t now = now_ns();
   heard = {now, must || (heard.ends && now - heard.time < kAnswerMs * 1000000)};
   const auto own = running_.find(inquiry.comm);
-  if (own == running_.end() || (own->second.serial != 0 && inquiry.rank > rank_)) return;
+  if (own == running_.end() || (!own->second.serials.empty() && inquiry.rank > rank_)) return;
   if (must || !ends(own->second.question.reason)) running_.erase(own);
 }
 
@@ -67,8 +67,9 @@ void Inquiries::take(const Notice& answer) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto own = running_.find(answer.comm);
-    if (own == running_.end() || own->second.serial != answer.serial) return;
+    if (own == running_.end()) return;
     Inquiry& inquiry = own->second;
+    if (std::find(inquiry.serials.begin(), inquiry.serials.end(), answer.serial) == inquiry.serials.end()) return;
     const std::vector<int>& members = inquiry.question.members;
     const auto place = static_cast<size_t>(std::find(members.begin(), members.end(), answer.rank) - members.begin());
     if (place == members.size() || inquiry.reports[place].answered) return;
@@ -85,7 +86,7 @@ void Inquiries::take(const Notice& answer) {
 int64_t Inquiries::deadline() {
   const std::lock_guard<std::mutex> lock(mutex_);
   int64_t first = kNever;
-  for (const auto& [comm, inquiry] : running_) first = std::min(first, inquiry.deadline);
+  for (const auto& [comm, inquiry] : running_) first = std::min(first, inquiry.due);
   return first;
 }
 
@@ -97,12 +98,12 @@ void Inquiries::expire() {
     std::erase_if(heard_, [now](const auto& entry) { return now - entry.second.time > kAnswerMs * 1000000; });
     for (auto it = running_.begin(); it != running_.end();) {
       Inquiry& inquiry = it->second;
-      if (inquiry.deadline <= now && inquiry.serial != 0) {
+      if (inquiry.due <= now && inquiry.serials.size() == kTimes) {
         late.push_back(std::move(inquiry));
         it = running_.erase(it);
         continue;
       }
-      if (inquiry.deadline <= now) send(inquiry);
+      if (inquiry.due <= now) send(inquiry);
       ++it;
     }
   }

@@ -1,6 +1,8 @@
 // Asks the members of a communicator that stands still how far they are, for the analyser. Whoever has to know asks, the higher ranks a
 // little later, if nobody has till then; of several that do at once the lowest goes on and the others leave it to that one. So all members
-// end with one sentence. Invariant: an inquiry ends when all have answered, or after kAnswerMs, whoever is dead or stopped.
+// end with one sentence. Whoever has not answered after half the time is asked once more: the answer may have been lost with a rank that
+// was to pass it on, and the second inquiry finds ways without that one. Invariant: an inquiry ends when all have answered, or after
+// kAnswerMs, whoever is dead or stopped.
 #pragma once
 
 #include "control/analysis.hpp"
@@ -17,6 +19,7 @@ namespace smddp::control {
 class Inquiries {
  public:
   static constexpr int64_t kAnswerMs = 1000;
+  static constexpr size_t kTimes = 2;
 
   struct Sources {
     std::function<Report(uint64_t comm)> report;                      // of this rank
@@ -38,8 +41,8 @@ class Inquiries {
  private:
   struct Inquiry {
     Question question;
-    uint32_t serial = 0;   // of its notice; 0: not sent yet
-    int64_t deadline = 0;  // for the answers; until it is sent, when to send it
+    std::vector<uint32_t> serials;  // of its notices, of which there will be kTimes
+    int64_t due = 0;                // when to send the next one; after the last one, until when to wait for answers
     std::vector<Report> reports;  // by member
     size_t missing = 0;           // that have not answered
   };

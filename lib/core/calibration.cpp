@@ -15,6 +15,7 @@ namespace {
 constexpr uint64_t kFirstId = uint64_t{0xffff} << 48;  // of the last number that a communicator can have
 constexpr int64_t kPatienceMs = 3000;
 constexpr double kLeastShare = 0.6;  // of a processor; two threads on one would get a half
+constexpr double kBusyOverheadUs = 40;  // of a message, where its rank has to be given a processor first
 
 // Bytes that a reduction reads in a microsecond: the best of a few.
 double added_per_us() {
@@ -68,7 +69,11 @@ Calibration calibrate(const bootstrap::Meeting& meeting, int rank, const std::ve
     if (rank == 0 && !measured) log(Level::kInfo, 0, "the network was not measured: rank %d %s", partner, answered ? "or rank 0 had too little of a processor" : "did not answer in time");
   }
   const std::vector<std::string> all = bootstrap::gather_texts(meeting, rank, own, deadline);
-  if (all[0].empty()) return {{}, format("assumed, as rank 0 and rank %d could not measure undisturbed", partner)};
+  if (all[0].empty()) {
+    coll::Network busy;
+    busy.overhead_us = kBusyOverheadUs;
+    return {busy, format("assumed, as rank 0 and rank %d could not measure undisturbed", partner)};
+  }
   return {coll::parse_network(all[0]), format("measured between rank 0 and rank %d", partner)};
 }
 

@@ -224,7 +224,7 @@ void Context::finalize() {
   }
   // What smddp_send has taken over is the peers' due, for a while.
   engine_->flush(deadline_after_ms(2000));
-  group_->mark(group_->local_rank(), node::RankState::kFinalized, node::DeathReason::kConnection);
+  group_->finalize(engine_->wire() ? engine_->wire()->first_death() : "");
   engine_->stop({SMDDP_ERR_INVALID_USAGE, name() + " called smddp_finalize while the operation was outstanding"});
   farewell();
   monitor_->stop();
@@ -243,7 +243,8 @@ void Context::farewell() {
   control::Notice notice;
   notice.kind = control::Notice::Kind::kFinalized;
   notice.rank = rank_;
-  notice.text = name() + " has finalized";
+  const std::string death = group_->first_death();
+  notice.text = name() + " has finalized" + (death.empty() ? "" : " after " + death);
   // After a death others wait for this rank in communicators that the dead one was no member of: they learn at once that they do so in vain.
   const bool at_once = wire->any_dead();
   if (at_once) links_->send(notice);

@@ -14,7 +14,7 @@ std::optional<Status> end_of(smddp_comm& world) {
   if (world.board->failed()) return world.board->failure(nullptr);
   const engine::Wire& wire = *world.context->engine().wire();
   if (wire.all_there()) return std::nullopt;
-  const std::string death = wire.any_death();
+  const std::string death = wire.first_death();
   return death.empty() ? Status{} : Status{SMDDP_ERR_PEER_GONE, death};
 }
 

@@ -7,6 +7,11 @@
 #include <algorithm>
 
 namespace smddp::engine {
+namespace {
+
+constexpr int64_t kSoonNs = 100000;  // a sleep that ends before has cost more than polling would have
+
+}  // namespace
 
 Engine::Engine(node::Group& group, const WaitPolicy& policy, bool progress_thread, std::unique_ptr<Wire> wire)
     : group_(group), wire_(std::move(wire)), policy_(policy), wants_thread_(progress_thread) {}
@@ -25,7 +30,7 @@ void Engine::submit(Queue& queue, Request& request, bool background) {
         queue.collectives.push_back(&request);
         queue.queued.fetch_add(1, std::memory_order_release);
         break;
-      case RequestKind::kSend: queue.sends.push_back(&request); break;
+      case RequestKind::kSend: queue.sends[request.peer].push_back(&request); break;
       case RequestKind::kRecv:
         queue.mail.post(request.receive);
         if (queue.remote) queue.remote->listen(request.receive.source);
@@ -94,7 +99,9 @@ void Engine::cancel(Queue& queue, const Status& status) {
       take_back(request->execution);
       complete(*request, status);
     }
-    for (Request* request : queue.sends) complete(*request, status);
+    for (const auto& [receiver, sends] : queue.sends) {
+      for (Request* request : sends) complete(*request, status);
+    }
     for (Request* request : queue.receives) {
       if (!request->receive.done) queue.mail.cancel(request->receive);
       complete(*request, request->receive.done ? request->receive.status : status);
@@ -235,11 +242,11 @@ void Engine::wake_progress() {
 }
 
 // Never yields: beside a computing thread that costs far more than it gives. Polls briefly, and as long as sleeping and waking take where
-// data has just moved and more is to be expected; then sleeps until a peer rings.
+// data has just moved and more is to be expected soon, as after a short sleep; then sleeps until a peer rings.
 void Engine::progress_loop() {
   pthread_setname_np(pthread_self(), "smddp-progress");
-  const int64_t patience_ns = policy_.oversubscribed ? 0 : policy_.spin_ns;
-  int64_t moved_ns = 0;
+  const int64_t most_patience_ns = policy_.oversubscribed ? 0 : policy_.spin_ns;
+  int64_t moved_ns = 0, patience_ns = most_patience_ns;
   std::unique_lock<std::mutex> lock(park_mutex_);
   while (!stopped_.load(std::memory_order_acquire)) {
     if (outstanding_.load(std::memory_order_acquire) == 0 || drivers_.load(std::memory_order_acquire) != 0) {
@@ -256,7 +263,10 @@ void Engine::progress_loop() {
     }
     const int64_t now = now_ns();
     if (moved) moved_ns = now;
-    else if (now - moved_ns >= patience_ns) sleep(nullptr, kNever);
+    else if (now - moved_ns >= patience_ns) {
+      sleep(nullptr, kNever);
+      patience_ns = now_ns() - now < kSoonNs ? most_patience_ns : 0;
+    }
     lock.lock();
   }
 }

@@ -50,17 +50,20 @@ bool Engine::poll_queue(Queue& queue, bool look_at_clock, int64_t now) {
   if (!queue.sends.empty() || !queue.receives.empty() || queue.mail.busy() || (queue.remote && queue.remote->has_outgoing())) {
     moved |= queue.mail.progress();
     if (queue.remote) moved |= queue.remote->progress();
-    for (auto it = queue.sends.begin(); it != queue.sends.end();) {
-      Request& request = **it;
-      Status status;
-      const bool far = queue.members->board_rank(request.peer) < 0;
-      const node::Step step = far ? queue.remote->send(request.peer, request.tag, request.call.sendbuf, request.call.count, status)
-                                  : queue.mail.send(request.peer, request.tag, request.call.sendbuf, request.call.count, status);
-      if (step == node::Step::kAgain) break;  // later ones must not overtake it
-      it = queue.sends.erase(it);
-      complete(request, std::move(status));
-      moved = true;
+    for (auto& [receiver, sends] : queue.sends) {
+      const bool far = queue.members->board_rank(receiver) < 0;
+      while (!sends.empty()) {
+        Request& request = *sends.front();
+        Status status;
+        const node::Step step = far ? queue.remote->send(receiver, request.tag, request.call.sendbuf, request.call.count, status)
+                                    : queue.mail.send(receiver, request.tag, request.call.sendbuf, request.call.count, status);
+        if (step == node::Step::kAgain) break;  // later ones must not overtake it
+        sends.pop_front();
+        complete(request, std::move(status));
+        moved = true;
+      }
     }
+    std::erase_if(queue.sends, [](const auto& entry) { return entry.second.empty(); });
     const uint32_t events = group_.events();
     if (events != queue.events_seen || look_at_clock) {
       queue.events_seen = events;
@@ -130,14 +133,14 @@ void Engine::expire(Queue& queue, int64_t now) {
   } else if (queue.route && !queue.collectives.empty() && queue.collectives.front()->execution) {
     next = std::min(next, look_around(queue, *queue.collectives.front(), now));
   }
-  for (std::list<Request*>* list : {&queue.sends, &queue.receives}) {
-    for (auto it = list->begin(); it != list->end();) {
+  const auto end_late = [&](std::list<Request*>& list) {
+    for (auto it = list.begin(); it != list.end();) {
       Request& request = **it;
       if (!passed(&request)) {
         ++it;
         continue;
       }
-      it = list->erase(it);
+      it = list.erase(it);
       const bool receives = request.kind == RequestKind::kRecv;
       if (receives) queue.mail.cancel(request.receive);
       complete(request, {SMDDP_ERR_TIMEOUT,
@@ -146,7 +149,10 @@ void Engine::expire(Queue& queue, int64_t now) {
                                 receives ? request.receive.capacity : request.call.count, receives ? "source" : "dest", request.peer, request.tag,
                                 queue.board.name.c_str())});
     }
-  }
+  };
+  for (auto& [receiver, sends] : queue.sends) end_late(sends);
+  std::erase_if(queue.sends, [](const auto& entry) { return entry.second.empty(); });
+  end_late(queue.receives);
   if (next < next_deadline_.load(std::memory_order_relaxed)) next_deadline_.store(next, std::memory_order_relaxed);
 }
 

@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 
 namespace smddp::engine {
@@ -55,8 +56,8 @@ class Queue {
   Wait front_wait;                      // where there is a route
   std::atomic<bool> told{false};
   std::deque<Request*> collectives;
-  std::list<Request*> sends;     // that wait for buffer space
-  std::list<Request*> receives;  // that have no message yet
+  std::map<int, std::list<Request*>> sends;  // that wait for buffer space, by receiver
+  std::list<Request*> receives;              // that have no message yet
   uint32_t events_seen = 0;
   bool active = false;                  // in the engine's list
   std::atomic<uint32_t> queued{0};      // collectives: a blocking call goes its short way only past an empty queue

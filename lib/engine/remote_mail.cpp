@@ -12,7 +12,7 @@ constexpr size_t kLetterHead = 16;
 }  // namespace
 
 RemoteMail::RemoteMail(Route& route, node::Mail& mail, const node::Members& members)
-    : route_(route), mail_(mail), members_(members), sent_(route.world_ranks.size()), incoming_(route.world_ranks.size()) {
+    : route_(route), mail_(mail), members_(members), outgoing_bytes_(route.world_ranks.size()), sent_(route.world_ranks.size()), incoming_(route.world_ranks.size()) {
   static_assert(offsetof(Letter, data) == kLetterHead);
 }
 
@@ -24,7 +24,8 @@ uint64_t RemoteMail::id(int receiver, uint64_t number, bool parcel) const {
 node::Step RemoteMail::send(int rank, int tag, const void* data, size_t bytes, Status& status) {
   if (mail_.refuses(rank, tag, bytes, status)) return node::Step::kFailed;
   const bool is_long = bytes > node::kMailInlineBytes;
-  if (is_long && outgoing_bytes_ > 0 && outgoing_bytes_ + bytes > mail_.buffer_bytes()) return node::Step::kAgain;
+  uint64_t& in_flight = outgoing_bytes_[static_cast<size_t>(rank)];
+  if (is_long && in_flight > 0 && in_flight + bytes > mail_.buffer_bytes()) return node::Step::kAgain;
   Outgoing& message = outgoing_.emplace_back();
   message.rank = rank;
   message.number = sent_[static_cast<size_t>(rank)]++;
@@ -32,7 +33,7 @@ node::Step RemoteMail::send(int rank, int tag, const void* data, size_t bytes, S
   message.letter.tag = tag;
   if (is_long) {
     message.parcel.reset(new unsigned char[bytes]);
-    outgoing_bytes_ += bytes;
+    in_flight += bytes;
   }
   if (bytes) std::memcpy(is_long ? message.parcel.get() : message.letter.data, data, bytes);
   advance(message);
@@ -103,8 +104,8 @@ bool RemoteMail::advance(int rank, Incoming& incoming) {
     case Stage::kParcelAwaited:
       if (incoming.block == node::kNoOffset) {
         // What a receive waits for comes whatever others have sent that nobody receives.
-        if (!mail_.awaits(rank, incoming.letter.tag) && mail_.is_full(incoming.letter.bytes)) return false;
-        incoming.block = mail_.receive_block(incoming.letter.bytes);
+        if (!mail_.awaits(rank, incoming.letter.tag) && mail_.is_full(rank, incoming.letter.bytes)) return false;
+        incoming.block = mail_.receive_block(rank, incoming.letter.bytes);
         if (incoming.block == node::kNoOffset) return false;
       }
       incoming.event = {};
@@ -144,7 +145,7 @@ bool RemoteMail::progress() {
       ++it;
       continue;
     }
-    if (message.parcel) outgoing_bytes_ -= message.letter.bytes;
+    if (message.parcel) outgoing_bytes_[to] -= message.letter.bytes;
     route_.traffic.count_sent(message.letter.bytes);
     it = outgoing_.erase(it);
     moved = true;

@@ -16,7 +16,7 @@ class RemoteMail {
  public:
   RemoteMail(Route& route, node::Mail& mail, const node::Members& members);
 
-  // Takes the message over: kDone; kAgain while too much is in flight; kFailed with status.
+  // Takes the message over: kDone; kAgain while too much is in flight to this rank; kFailed with status.
   node::Step send(int rank, int tag, const void* data, size_t bytes, Status& status);
 
   // Listens from now on to a rank, or to all (SMDDP_ANY_SOURCE).
@@ -64,9 +64,9 @@ class RemoteMail {
   node::Mail& mail_;
   const node::Members& members_;
   std::list<Outgoing> outgoing_;
-  uint64_t outgoing_bytes_ = 0;
-  std::vector<uint64_t> sent_;       // letters, by rank
-  std::vector<Incoming> incoming_;   // by rank
+  std::vector<uint64_t> outgoing_bytes_;  // of parcels, by rank
+  std::vector<uint64_t> sent_;            // letters, by rank
+  std::vector<Incoming> incoming_;        // by rank
   std::vector<int> listening_;
   bool taken_back_ = false;
 };

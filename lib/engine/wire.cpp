@@ -1,7 +1,5 @@
 #include "engine/wire.hpp"
 
-#include <algorithm>
-
 namespace smddp::engine {
 
 Wire::Wire(std::unique_ptr<transport::Transport> transport, int ranks, int remote)
@@ -46,10 +44,13 @@ bool Wire::is_dead(int rank) const {
   return ranks_[static_cast<size_t>(rank)].dead;
 }
 
-std::string Wire::any_death() const {
+std::string Wire::first_death() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto dead = std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.dead; });
-  return dead == ranks_.end() ? "" : dead->sentence;
+  const Rank* first = nullptr;
+  for (const Rank& rank : ranks_) {
+    if (rank.dead && (!first || rank.since < first->since)) first = &rank;
+  }
+  return first ? first->sentence : "";
 }
 
 int Wire::take_index() {

@@ -31,8 +31,8 @@ class Wire {
   // Whether a rank of another node has left, and died.
   bool has_left(int rank) const { return !all_there() && !departed(rank).empty(); }
   bool is_dead(int rank) const;
-  bool any_dead() const { return !any_death().empty(); }
-  std::string any_death() const;  // in words; "" of none
+  bool any_dead() const { return !first_death().empty(); }
+  std::string first_death() const;  // in words; "" of none
 
   // Why a rank will say nothing more; "" while it may. One that has finalized may have said things that are still on their way.
   std::string departed(int rank) const;

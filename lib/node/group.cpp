@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <numeric>
 
 namespace smddp::node {
@@ -79,6 +80,12 @@ bool Group::mark(int local_rank, RankState state, DeathReason reason) {
   return true;
 }
 
+void Group::finalize(const std::string& cause) {
+  RankLine& line = arena_->rank_line(local_rank_);
+  std::snprintf(line.cause, sizeof(line.cause), "%s", cause.c_str());
+  mark(local_rank_, RankState::kFinalized, DeathReason::kConnection);
+}
+
 // Who of the ranks left first, the dead before the finalized; −1 if none has.
 int Group::first_departed(const std::vector<int>& ranks) const {
   int first = -1;
@@ -102,15 +109,25 @@ std::string Group::death(int local_rank) const {
   return format("rank %d died (%s)", global_rank(local_rank), reason == DeathReason::kProcess ? "process ended" : "connection closed");
 }
 
+std::string Group::first_death() const {
+  std::vector<int> all(static_cast<size_t>(size()));
+  std::iota(all.begin(), all.end(), 0);
+  const int first = first_departed(all);
+  if (first >= 0 && state(first) == RankState::kDead) return death(first);
+  for (const int r : all) {
+    const char* cause = arena_->rank_line(r).cause;
+    if (state(r) == RankState::kFinalized && *cause) return cause;
+  }
+  return "";
+}
+
 std::string Group::departed(const std::vector<int>& members) const {
   const int first = first_departed(members);
   if (first < 0) return "";
   if (state(first) == RankState::kDead) return death(first);
-  // Often it finalized because another rank, of another communicator, died: then that is the cause.
-  std::vector<int> all(static_cast<size_t>(size()));
-  std::iota(all.begin(), all.end(), 0);
-  const int cause = first_departed(all);
-  return format("rank %d has finalized", global_rank(first)) + (state(cause) == RankState::kDead ? " after " + death(cause) : "");
+  // Often it finalized because another rank, of another communicator or node, died: then that is the cause.
+  const std::string cause = first_death();
+  return format("rank %d has finalized", global_rank(first)) + (cause.empty() ? "" : " after " + cause);
 }
 
 void Group::abandon_in_child() {

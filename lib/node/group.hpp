@@ -63,8 +63,15 @@ class Group {
   // The first writer wins; an event follows. False if the rank had died or finalized before.
   bool mark(int local_rank, RankState state, DeathReason reason);
 
+  // This rank finalizes. cause: the death of a rank of another node that it knows of, "" of none. Peers that see it gone know the cause
+  // too, though their own monitors may not have heard of it yet.
+  void finalize(const std::string& cause);
+
   // "rank 3 died (connection closed)": who of the members (local ranks) left first, the dead before the finalized. Empty if none did.
   std::string departed(const std::vector<int>& members) const;
+
+  // Of any rank of the job, as this node knows; "" of none.
+  std::string first_death() const;
 
   // Closes in a forked child what would hide this process's death from its peers.
   void abandon_in_child();

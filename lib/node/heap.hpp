@@ -24,6 +24,8 @@ class Heap {
   // Frees the block; returns its size, 0 if there is none at this offset.
   uint64_t free(uint64_t offset);
 
+  uint64_t bytes() const { return bytes_; }
+
   // What is in use; of users: what they have, and what they may have.
   uint64_t used_bytes() const;
   uint64_t user_bytes() const;

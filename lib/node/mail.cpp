@@ -15,6 +15,13 @@ bool matches(const Receive& receive, int source, int tag) {
 
 }  // namespace
 
+// An eighth of the heap is for messages, so that no peer's share of it depends on what others receive.
+Mail::Mail(Board& board, const Members& members, uint64_t buffer_bytes)
+    : board_(board),
+      members_(members),
+      buffer_bytes_(std::min(buffer_bytes, board.group().heap().bytes() / 8 / static_cast<uint64_t>(members.size()))),
+      in_flight_bytes_(static_cast<size_t>(members.size())) {}
+
 Mail::~Mail() {
   // Blocks that receivers have not read stay allocated; the arena ends when its last rank lets go of it.
   reclaim();
@@ -24,12 +31,12 @@ Mail::~Mail() {
 void Mail::reclaim() {
   Arena& arena = *board_.group().arena();
   for (auto it = blocks_.begin(); it != blocks_.end();) {
-    const auto* block = reinterpret_cast<const MailBlock*>(arena.at(*it));
+    const auto* block = reinterpret_cast<const MailBlock*>(arena.at(it->offset));
     if (!block->released.load(std::memory_order_acquire)) {
       ++it;
       continue;
     }
-    in_flight_bytes_ -= board_.group().heap().free(*it);
+    in_flight_bytes_[static_cast<size_t>(it->peer)] -= board_.group().heap().free(it->offset);
     it = blocks_.erase(it);
   }
 }
@@ -59,11 +66,11 @@ Step Mail::send(int rank, int tag, const void* data, size_t bytes, Status& statu
   if (bytes <= kMailInlineBytes) {
     if (bytes) std::memcpy(entry.payload, data, bytes);
   } else {
-    // A message larger than the whole budget may go alone.
-    if (is_full(bytes)) return Step::kAgain;
-    const uint64_t offset = receive_block(bytes);
+    // A message larger than the whole share may go alone.
+    if (is_full(rank, bytes)) return Step::kAgain;
+    const uint64_t offset = receive_block(rank, bytes);
     if (offset == kNoOffset) {
-      if (in_flight_bytes_ > 0) return Step::kAgain;
+      if (!blocks_.empty()) return Step::kAgain;
       status = {SMDDP_ERR_RESOURCE, smddp::format("no shared memory for a message of %zu bytes from rank %d to rank %d; SMDDP_HEAP_BYTES gives more",
                                                   bytes, members_.world_rank(members_.rank()), members_.world_rank(rank))};
       return Step::kFailed;
@@ -80,19 +87,20 @@ bool Mail::awaits(int source, int tag) const {
   return std::any_of(posted_.begin(), posted_.end(), [&](const Receive* receive) { return matches(*receive, source, tag); });
 }
 
-bool Mail::is_full(size_t bytes) {
+bool Mail::is_full(int peer, size_t bytes) {
   reclaim();
-  return in_flight_bytes_ > 0 && in_flight_bytes_ + bytes > buffer_bytes_;
+  const uint64_t in_flight = in_flight_bytes_[static_cast<size_t>(peer)];
+  return in_flight > 0 && in_flight + bytes > buffer_bytes_;
 }
 
-uint64_t Mail::receive_block(size_t bytes) {
+uint64_t Mail::receive_block(int peer, size_t bytes) {
   Heap& heap = board_.group().heap();
   const uint64_t offset = heap.allocate(sizeof(MailBlock) + bytes);
   if (offset == kNoOffset) return offset;
   auto* block = new (board_.group().arena()->at(offset)) MailBlock{};
   block->released.store(0, std::memory_order_relaxed);
-  blocks_.push_back(offset);
-  in_flight_bytes_ += heap.block_bytes(offset);
+  blocks_.push_back({offset, peer});
+  in_flight_bytes_[static_cast<size_t>(peer)] += heap.block_bytes(offset);
   return offset;
 }
 

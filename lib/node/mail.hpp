@@ -1,6 +1,6 @@
 // Messages between the ranks of a board: matched by source and tag in the order in which they were sent. A sent message belongs to the
 // library at once (inline in its entry, or copied into the sender's heap), so two ranks that both send first never block each other.
-// The caller serialises all calls (the engine's lock).
+// Each peer has its own share of memory: of one that does not receive, others notice nothing. The caller serialises all calls (the engine's lock).
 #pragma once
 
 #include "node/board.hpp"
@@ -56,13 +56,14 @@ class BoardMembers final : public Members {
 
 class Mail {
  public:
-  Mail(Board& board, const Members& members, uint64_t buffer_bytes) : board_(board), members_(members), buffer_bytes_(buffer_bytes) {}
+  // buffer_bytes: that messages to each rank, or from each of another node, may take; less where the heap is too small for that.
+  Mail(Board& board, const Members& members, uint64_t buffer_bytes);
   ~Mail();
 
   // Whether nothing can be sent to a rank: the communicator is broken or the rank has left.
   bool refuses(int rank, int tag, size_t bytes, Status& status) const;
 
-  // Takes the message to a rank of the board over: kDone; kAgain while so many bytes are in flight that it has to wait for receivers; kFailed with status.
+  // Takes the message to a rank of the board over: kDone; kAgain while so many bytes to it are in flight that it has to wait; kFailed with status.
   Step send(int rank, int tag, const void* data, size_t bytes, Status& status);
 
   // Matches a receive with what has come, or remembers it until it is done; it must stay where it is.
@@ -72,8 +73,8 @@ class Mail {
   // A message from a rank of another node: short, or in a block of this rank's heap that receive_block() gave.
   void arrive(int source, const MailEntry& entry);
   bool awaits(int source, int tag) const;  // whether a receive that is posted takes it
-  bool is_full(size_t bytes);            // so many more would exceed what may be in flight
-  uint64_t receive_block(size_t bytes);  // kNoOffset: no room now
+  bool is_full(int peer, size_t bytes);            // so many more would exceed what may be in flight
+  uint64_t receive_block(int peer, size_t bytes);  // kNoOffset: no room now
   void drop_block(uint64_t offset);
   unsigned char* block_data(uint64_t offset) const { return board_.group().arena()->at(offset) + sizeof(MailBlock); }
 
@@ -94,6 +95,10 @@ class Mail {
     int destination;
     MailEntry entry;
   };
+  struct Block {
+    uint64_t offset;
+    int peer;  // whose message it is, or to whom
+  };
   struct Arrived {
     int source;
     MailEntry entry;
@@ -108,11 +113,11 @@ class Mail {
   Board& board_;
   const Members& members_;
   uint64_t buffer_bytes_;
-  uint64_t in_flight_bytes_ = 0;
+  std::vector<uint64_t> in_flight_bytes_;  // by rank
   std::deque<Outgoing> outgoing_;   // taken over, but the mailbox is full
   std::deque<Arrived> unexpected_;  // in order of arrival
   std::list<Receive*> posted_;      // in order of posting
-  std::list<uint64_t> blocks_;      // MailBlocks that receivers may still need
+  std::list<Block> blocks_;         // MailBlocks that receivers may still need
 };
 
 }  // namespace smddp::node

@@ -13,7 +13,7 @@
 
 namespace smddp::node {
 
-constexpr uint32_t kProtocolVersion = 3;
+constexpr uint32_t kProtocolVersion = 4;
 constexpr uint64_t kArenaMagic = 0x31414e4552415053;  // "SPARENA1"
 
 constexpr size_t kLineBytes = 128;  // two cache lines: the prefetcher fetches them as a pair
@@ -23,7 +23,7 @@ constexpr int kHistory = 16;
 constexpr size_t kInlineBytes = 112;
 constexpr size_t kLinePayload = 56;
 constexpr size_t kMaxEagerBytes = 64 * 1024;
-constexpr size_t kFailureText = 1004;
+constexpr size_t kFailureText = 1004, kCauseText = 256;
 constexpr int kMailEntries = 8;
 constexpr size_t kMailInlineBytes = 96;
 
@@ -123,6 +123,7 @@ struct alignas(kLineBytes) RankLine {
   std::atomic<uint32_t> reason;       // DeathReason
   std::atomic<int32_t> pid;           // in the rank's own name space, for messages
   alignas(64) std::atomic<uint32_t> sleeping;  // threads of this rank that wait for its doorbell
+  alignas(kLineBytes) char cause[kCauseText];  // of a rank that finalized: the death on another node that it knew of; written before state
 };
 
 enum class DeathReason : uint32_t { kConnection = 0, kProcess = 1 };
@@ -146,7 +147,7 @@ static_assert(sizeof(CallRecord) == 32);
 static_assert(sizeof(BoardHeader) % kLineBytes == 0 && sizeof(BoardHeader) == 1024);
 static_assert(sizeof(MailEntry) == 120);
 static_assert(sizeof(Mailbox) % kLineBytes == 0);
-static_assert(sizeof(RankLine) == kLineBytes);
+static_assert(sizeof(RankLine) == kLineBytes + kCauseText);
 static_assert(sizeof(ArenaHeader) == 3 * kLineBytes);
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
 

@@ -110,9 +110,36 @@ static void late_receiver(rank_t *rank) {
   }
 }
 
+/* A rank that does not receive stops nobody's messages to others: ten times the buffer to rank 1, then as much to rank 2. */
+static void one_does_not_receive(rank_t *rank) {
+  enum { COUNT = 100 };
+  static _Thread_local char message[6000];
+  static _Thread_local smddp_request_t requests[COUNT];
+  for (int i = 0; i < COUNT && rank->number == 0; i++)
+    CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_send_async(message, sizeof message, SMDDP_UINT8, 1, 0, rank->world, NULL, &requests[i]));
+  for (int i = 0; i < COUNT; i++) {
+    if (rank->number == 0) {
+      message[0] = (char)i;
+      CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_send(message, sizeof message, SMDDP_UINT8, 2, 0, rank->world, NULL));
+    } else if (rank->number == 2) {
+      CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_recv(message, sizeof message, SMDDP_UINT8, 0, 0, rank->world, NULL, NULL));
+      CHECK(rank, message[0] == (char)i, "message %d holds %d", i, message[0]);
+    }
+  }
+  CHECK_CALL(rank, meet(rank));
+  for (int i = 0; i < COUNT; i++) {
+    if (rank->number == 1) CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_recv(message, sizeof message, SMDDP_UINT8, 0, 0, rank->world, NULL, NULL));
+    if (rank->number == 0) {
+      CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_wait(requests[i], 0));
+      CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_request_free(requests[i]));
+    }
+  }
+}
+
 static void test_full(void **state) {
   (void)state;
   assert_int_equal(setenv("SMDDP_P2P_BUFFER_BYTES", "65536", 1), 0);
+  assert_ranks(3, one_does_not_receive, NULL);
   assert_ranks(2, late_receiver, NULL);
   assert_ranks(2, full, NULL);
 }

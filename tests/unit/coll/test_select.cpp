@@ -51,6 +51,28 @@ void nodes_with_several_ranks(void**) {
   assert_null(coll::choose(Collective::kAllreduce, 1 << 20, false, Shape::of_sizes({4}), kFabric).algorithm);
 }
 
+// A power of two is judged by itself, not by what its double takes; sizes between two of them go with the nearest.
+void sizes_that_share_a_choice(void**) {
+  const Shape three = Shape::flat(3);
+  equal(chosen(Collective::kAllreduce, 16384, three), "one_hop");
+  equal(chosen(Collective::kAllreduce, 32768, three), "sharded");
+  coll::Selection selection(three, kFabric);
+  for (const size_t bytes : {12000, 16384, 20000}) equal(selection.of(Collective::kAllreduce, bytes, false).algorithm->name, "one_hop");
+  for (const size_t bytes : {24000, 32768, 40000}) equal(selection.of(Collective::kAllreduce, bytes, false).algorithm->name, "sharded");
+}
+
+// A message in a row less is worth some time, but no part of a long one: figures measured between two hosts over TCP.
+void alike_within_a_wait(void**) {
+  coll::Network network = kFabric;
+  network.latency_us = 1.9;
+  network.overhead_us = 5.3;
+  network.bytes_per_us = 2500;
+  network.added_per_us = 58000;
+  const Shape two = Shape::flat(2);
+  equal(coll::choose(Collective::kAllreduce, 1 << 18, false, two, network).algorithm->name, "one_hop");
+  equal(coll::choose(Collective::kAllreduce, 1 << 22, false, two, network).algorithm->name, "sharded");
+}
+
 // Segments serve to work while the link does, and to bound memory.
 void segments(void**) {
   coll::Network card = kFabric;
@@ -161,7 +183,8 @@ void overrides(void**) {
 
 int main() {
   const CMUnitTest tests[] = {cmocka_unit_test(latency_and_bandwidth), cmocka_unit_test(nodes_with_several_ranks),
-                              cmocka_unit_test(segments), cmocka_unit_test(servers),
+                              cmocka_unit_test(sizes_that_share_a_choice), cmocka_unit_test(alike_within_a_wait), cmocka_unit_test(segments),
+                              cmocka_unit_test(servers),
                               cmocka_unit_test(never_dearer_with_more_bandwidth), cmocka_unit_test(explains_itself), cmocka_unit_test(overrides)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -1,5 +1,5 @@
 // Ranks as threads, joined by the links of the graph: notices reach everybody once and in order, whoever is dead or stopped; what becomes
-// of ranks to whom no way is left; inquiries.
+// of ranks to whom no way is left; inquiries, also where a rank dies that was to pass an answer on.
 #include "base/clock.hpp"
 #include "control/graph.hpp"
 #include "control/inquiries.hpp"
@@ -48,7 +48,7 @@ class Rank {
     };
     inquiries = std::make_unique<Inquiries>(links, rank, std::vector<std::string>(static_cast<size_t>(size), "h"), std::move(sources));
     links.watch(epoll_.get(), 0);
-    thread_ = std::thread([this] { run(); });
+    resume();
   }
   ~Rank() { end(); }
 
@@ -56,6 +56,10 @@ class Rank {
   void stop() {
     stopped_.store(true);
     if (thread_.joinable()) thread_.join();
+  }
+  void resume() {
+    stopped_.store(false);
+    thread_ = std::thread([this] { run(); });
   }
   // Its process has ended.
   void end() {
@@ -69,7 +73,7 @@ class Rank {
   std::unique_ptr<Inquiries> inquiries;
   std::vector<Notice> heard;    // read after stop()
   std::vector<Status> verdicts;
-  std::atomic<size_t> heard_count{0};
+  std::atomic<size_t> heard_count{0}, inquiry_count{0};
 
  private:
   void run() {
@@ -78,7 +82,11 @@ class Rank {
       const int count = epoll_wait(epoll_.get(), events, 16, 1);
       for (int i = 0; i < count; ++i) {
         links.handle(events[i].data.u64, [this](const Notice& notice) {
-          if (notice.kind == Notice::Kind::kInquiry) return inquiries->hear(notice);
+          if (notice.kind == Notice::Kind::kInquiry) {
+            inquiries->hear(notice);
+            inquiry_count.fetch_add(1);
+            return;
+          }
           if (notice.kind == Notice::Kind::kAnswer) return inquiries->take(notice);
           heard.push_back(notice);
           heard_count.fetch_add(1);
@@ -281,11 +289,38 @@ void looks_are_silent(void**) {
   for (size_t r = 0; r < 10; ++r) assert_int_equal(world.ranks[r]->verdicts.size(), r == 6);
 }
 
+// Rank 1 dies after it has passed the inquiry on to rank 3, and before the answer.
+void an_answer_may_be_lost_on_its_way(void**) {
+  World world(6);
+  const auto& neighbours_of_3 = neighbours(3, 6);
+  assert_true(std::find(neighbours_of_3.begin(), neighbours_of_3.end(), 0) == neighbours_of_3.end());
+  const auto asked = [&](size_t rank) {
+    for (const int64_t limit = deadline_after_ms(20000); now_ns() < limit && world.ranks[rank]->inquiry_count.load() == 0;) poll(nullptr, 0, 1);
+    return world.ranks[rank]->inquiry_count.load() > 0;
+  };
+  for (const size_t r : {2, 3, 4, 5}) world.ranks[r]->stop();
+  Question question = question_of(0, Reason::kTimeout);
+  question.members = {0, 2, 3, 4, 5};
+  world.ranks[0]->inquiries->ask(question);
+  assert_true(asked(1));
+  world.ranks[0]->stop();
+  world.ranks[1]->stop();
+  world.ranks[3]->resume();
+  assert_true(asked(3));
+  world.ranks[1]->end();
+  for (const size_t r : {0, 2, 4, 5}) world.ranks[r]->resume();
+  assert_true(world.wait(2, {0, 1}));  // the death and the verdict
+  world.stop();
+  assert_int_equal(world.ranks[0]->verdicts.size(), 1);
+  assert_string_equal(world.ranks[0]->verdicts[0].text.c_str(),
+                      "timed out: rank 0 waited 100 ms in barrier() #3 on comm 'world': all have called it but are slow");
+}
+
 }  // namespace
 
 int main() {
   const CMUnitTest tests[] = {cmocka_unit_test(everybody_hears_everything_in_order), cmocka_unit_test(the_dead_and_the_stopped_hold_nobody_up),
                               cmocka_unit_test(finalized_is_not_dead), cmocka_unit_test(whom_no_way_reaches_is_lost), cmocka_unit_test(one_verdict),
-                              cmocka_unit_test(looks_are_silent)};
+                              cmocka_unit_test(looks_are_silent), cmocka_unit_test(an_answer_may_be_lost_on_its_way)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

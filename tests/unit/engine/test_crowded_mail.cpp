@@ -1,4 +1,4 @@
-// Messages between nodes that nobody receives take a bounded part of the receiver's memory, and hold no other sender's message up.
+// Messages between nodes that nobody receives take a bounded part of their sender's and receiver's memory, and hold no others up.
 #include "unit/engine/loopback_world.hpp"
 
 #include <sched.h>
@@ -68,11 +68,13 @@ class Rank {
   std::unique_ptr<test::Comm> comm_;
 };
 
-// Rank 0 fills what rank 2 has for messages without receive; rank 1's message is received all the same.
+// Rank 0 fills what rank 2 has for its messages without receive; another one that is awaited is received all the same, and rank 1's too.
 std::string play(Rank& self, int rank) {
   std::string problem;
   if (rank == 0) {
-    for (int i = 0; i < 3 && problem.empty(); ++i) problem = self.finish("a long send", self.send(2, 1, kLong));
+    for (const int tag : {1, 2}) {
+      if (problem.empty()) problem = self.finish("a long send", self.send(2, tag, kLong));
+    }
     if (problem.empty()) problem = self.finish("the last send", self.send(2, 9, 0));
   } else if (rank == 1) {
     problem = self.finish("the send of rank 1", self.send(2, 2, kLong));
@@ -80,14 +82,36 @@ std::string play(Rank& self, int rank) {
     engine::Request* last = self.receive(0, 9, 0);
     self.look_around(200);
     problem = self.finish("the receive from rank 1", self.receive(1, 2, kLong));
-    for (int i = 0; i < 3 && problem.empty(); ++i) problem = self.finish("a long receive", self.receive(0, 1, kLong));
+    for (const int tag : {2, 1}) {
+      if (problem.empty()) problem = self.finish("a long receive", self.receive(0, tag, kLong));
+    }
     if (problem.empty()) problem = self.finish("the last receive", last);
   }
   self.end();
   return problem;
 }
 
-void a_posted_receive_is_served(void**) {
+// Rank 1 receives nothing of much that rank 0 sends it until rank 2 has its own.
+std::string play_with_one_away(Rank& self, int rank) {
+  constexpr int kMessages = 20;
+  std::string problem;
+  std::vector<engine::Request*> waiting;
+  if (rank == 0) {
+    for (int i = 0; i < kMessages; ++i) waiting.push_back(self.send(1, 1, kLong));
+    for (int i = 0; i < kMessages && problem.empty(); ++i) problem = self.finish("a send to rank 2", self.send(2, 2, kLong));
+    for (size_t i = 0; i < waiting.size() && problem.empty(); ++i) problem = self.finish("a send to rank 1", waiting[i]);
+  } else if (rank == 1) {
+    problem = self.finish("the word of rank 2", self.receive(2, 3, 0));
+    for (int i = 0; i < kMessages && problem.empty(); ++i) problem = self.finish("a receive of rank 1", self.receive(0, 1, kLong));
+  } else {
+    for (int i = 0; i < kMessages && problem.empty(); ++i) problem = self.finish("a receive of rank 2", self.receive(0, 2, kLong));
+    if (problem.empty()) problem = self.finish("the word to rank 1", self.send(1, 3, 0));
+  }
+  self.end();
+  return problem;
+}
+
+void run(std::string (*play)(Rank&, int)) {
   test::LoopbackWorld world({0, 1, 2}, {}, {.size = 3});
   world.add_comm({0, 1, 2}, 1);
   std::vector<std::unique_ptr<Rank>> ranks;
@@ -102,9 +126,12 @@ void a_posted_receive_is_served(void**) {
   }
 }
 
+void a_posted_receive_is_served(void**) { run(play); }
+void one_that_does_not_receive_stops_no_others(void**) { run(play_with_one_away); }
+
 }  // namespace
 
 int main() {
-  const CMUnitTest tests[] = {cmocka_unit_test(a_posted_receive_is_served)};
+  const CMUnitTest tests[] = {cmocka_unit_test(a_posted_receive_is_served), cmocka_unit_test(one_that_does_not_receive_stops_no_others)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
