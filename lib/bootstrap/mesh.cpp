@@ -19,6 +19,7 @@ namespace {
 
 constexpr size_t kMostStrangers = 64;
 constexpr size_t kMaxPeerBody = 64;
+constexpr int kWordMs = 1000;
 
 struct Peer {
   int32_t from = 0, to = 0;
@@ -63,7 +64,7 @@ class Mesh {
     const std::string hello = encode(meeting_, {rank_, peers_[i]});
     if (!fd || ::send(fd.get(), hello.data(), hello.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(hello.size())) {
       const int error = errno;
-      check_meeting(0);  // it may have failed, and said why
+      check_meeting(kWordMs);  // it may have failed, and be about to say why
       throw Error(SMDDP_ERR_BOOTSTRAP, format("%s cannot connect to %s at %s: %s", name(rank_).c_str(), name(peers_[i]).c_str(), address.text().c_str(), strerror(error)));
     }
     connections_[i] = std::move(fd);
