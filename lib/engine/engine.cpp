@@ -1,10 +1,13 @@
 #include "engine/engine.hpp"
 
 #include "base/clock.hpp"
+#include "base/log.hpp"
 
 #include <sched.h>
 
 #include <algorithm>
+#include <csignal>
+#include <utility>
 
 namespace smddp::engine {
 namespace {
@@ -235,10 +238,28 @@ void Engine::wake_progress() {
   if (stopped_.load(std::memory_order_acquire)) return;
   parked_wake_ = true;
   if (!thread_.joinable()) {
-    thread_ = std::thread([this] { progress_loop(); });
+    start_thread();
   } else {
     park_.notify_one();
   }
+}
+
+// The operation that wants the thread is posted already: without a thread it goes on in the calls that wait and test, and the next operation
+// tries again. Signals go to the program's own threads; those of faults stay, for callbacks run here.
+void Engine::start_thread() {
+  sigset_t others, before;
+  sigfillset(&others);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&others, fault);
+  pthread_sigmask(SIG_SETMASK, &others, &before);
+  try {
+    thread_ = std::thread([this] { progress_loop(); });
+  } catch (const std::exception& error) {
+    if (!std::exchange(warned_, true)) {
+      log(Level::kWarn, group_.global_rank(group_.local_rank()),
+          "cannot start the progress thread: %s; asynchronous operations move only in calls that wait or test", error.what());
+    }
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 // Never yields: beside a computing thread that costs far more than it gives. Polls briefly, and as long as sleeping and waking take where

@@ -74,6 +74,7 @@ class Engine {
   void sleep(const Request* request, int64_t limit);
   void leave();
   void wake_progress();
+  void start_thread();
   void progress_loop();
 
   node::Group& group_;
@@ -98,6 +99,7 @@ class Engine {
   std::mutex park_mutex_;
   std::condition_variable park_;
   bool parked_wake_ = false;
+  bool warned_ = false;  // that there is no progress thread
   std::atomic<bool> stopped_{false};
   std::thread thread_;
 };

@@ -52,10 +52,11 @@ int64_t peer_pid(int socket) {
   return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 ? credentials.pid : 0;
 }
 
-bool same_user(int socket) {
+// The user at the other end; nobody's number if the kernel does not say.
+uid_t peer_user(int socket) {
   ucred credentials{};
   socklen_t length = sizeof(credentials);
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 && credentials.uid == geteuid();
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 ? credentials.uid : static_cast<uid_t>(-1);
 }
 
 std::string missing_text(const Joined& joined, const std::vector<int>& global_ranks) {
@@ -111,7 +112,7 @@ Joined serve(const std::string& name, const Witnesses& witnesses, const std::vec
     if (!connection && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
       throw system_error("accept4", "of a rank of this node; see ulimit -n if it is the limit of open files");
     }
-    if (!connection || !same_user(connection.get())) continue;
+    if (!connection || peer_user(connection.get()) != geteuid()) continue;
     Hello hello{};
     std::vector<UniqueFd> fds;
     const int64_t hello_deadline = std::min(deadline, deadline_after_ms(2000));
@@ -150,6 +151,12 @@ Joined enter(const std::string& name, const Witnesses& witnesses, const std::vec
                                             global_ranks[static_cast<size_t>(local_rank)], global_ranks[0]));
     }
     watch(-1, witnesses, global_ranks, now_ns() + nap_us * 1000);
+  }
+  // It would let this rank in no more than this rank would let it.
+  if (const uid_t user = peer_user(connection.get()); user != geteuid()) {
+    throw Error(SMDDP_ERR_BOOTSTRAP, format("rank %d runs as user %u and rank %d, on the same node, as user %u: ranks that share memory must be of one "
+                                            "user, or have different values of SMDDP_NODE_ID",
+                                            global_ranks[static_cast<size_t>(local_rank)], geteuid(), global_ranks[0], user));
   }
   const Hello hello{kHelloMagic, kProtocolVersion, local_rank, accept_fences()};
   const int bell = doorbell.get();

@@ -86,6 +86,11 @@ class Limits(rank_job.TestCase):
         result = rank_job.smddp_test.run("sh", "-c", 'ulimit -s 128 && exec "$0"', rank_job.smddp_test.INFO)
         self.assert_status(result, 0)
 
+    @unittest.skipIf(os.environ.get("SMDDP_SANITIZER"), "sanitizers need memory of their own")
+    def test_no_more_threads(self):
+        job = self.run_ranks(2, "without_threads")
+        self.assertIn(b"cannot start the progress thread", job.errors[0])
+
     def test_hard_limit_of_descriptors(self):
         # Too few to share memory: a rank that cannot is no reason for the others to wait until their deadline.
         for ranks in (None, (0,), (3,)):

@@ -43,6 +43,17 @@ class Namespaces(rank_job.TestCase):
     def test_other_host_name(self):
         self.in_namespaces("unshare", "-u", "sh", "-c", 'echo other-$RANK > /proc/sys/kernel/hostname && exec "$@"', "sh")
 
+    def test_ranks_of_two_users(self):
+        # They cannot share memory: all are told who they are.
+        command = ("setpriv", "--reuid=65534", "--clear-groups")
+        if not permitted(*command):
+            self.skipTest(f"{' '.join(command)} is not permitted here")
+        for other in (0, 1, 2):
+            with self.subTest(other=other), rank_job.Job(3, rank_job.program("rounds"), "1", wrap=lambda rank: command if rank == other else ()) as job:
+                self.assert_ranks_end(job, 10, 1)
+                for rank in job.ranks:
+                    self.assertRegex(job.errors[rank].decode(), r"rank \d runs as user \d+ and rank 0, on the same node, as user \d+", job.report())
+
     def test_loopback_only(self):
         # One network for all ranks: the launcher runs inside.
         command = ("unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")

@@ -31,6 +31,10 @@ class Process(rank_job.TestCase):
                 with self.subTest(timer=timer, size=size):
                     self.run_ranks(size, "interrupted", timer, 500, seconds=60)
 
+    def test_blocked_signals(self):
+        for size in (2, 3):
+            self.run_ranks(size, "signalfd")
+
     def test_interrupted_calls(self):
         library = rank_job.smddp_test.preload("interrupt")
         if not library:

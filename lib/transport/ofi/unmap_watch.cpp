@@ -28,7 +28,11 @@ std::unique_ptr<UnmapWatch> UnmapWatch::start() {
   api.api = UFFD_API;
   api.features = UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMOVE | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_PAGEFAULT_FLAG_WP;
   if (ioctl(events.get(), UFFDIO_API, &api) != 0) return nullptr;
-  return std::unique_ptr<UnmapWatch>(new UnmapWatch(std::move(events), std::move(stop)));
+  try {
+    return std::unique_ptr<UnmapWatch>(new UnmapWatch(std::move(events), std::move(stop)));
+  } catch (const std::exception&) {  // no thread or no memory: as where it is not permitted
+    return nullptr;
+  }
 #else
   return nullptr;
 #endif
@@ -39,7 +43,12 @@ UnmapWatch::UnmapWatch(UniqueFd events, UniqueFd stop) : events_(std::move(event
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { serve(); });
+  try {
+    thread_ = std::thread([this] { serve(); });
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
