@@ -2,6 +2,7 @@
 #include "api/check.hpp"
 #include "api/guard.hpp"
 #include "base/clock.hpp"
+#include "node/operation.hpp"
 
 using namespace smddp;
 using namespace smddp::api;
@@ -9,9 +10,10 @@ using namespace smddp::api;
 namespace {
 
 // Waits until limit; the operation's outcome, or TIMEOUT of the wait alone.
-Status wait_until(smddp_request& request, int64_t limit, int64_t timeout_ms) {
+Status wait_until(const char* function, smddp_request& request, int64_t limit, int64_t timeout_ms) {
   if (request.done.load(std::memory_order_acquire) || request.engine->wait(request, limit)) return request.status;
-  return {SMDDP_ERR_TIMEOUT, format("smddp_wait: timed out after %lld ms; the operation goes on", static_cast<long long>(timeout_ms))};
+  const std::string what = request.kind == engine::RequestKind::kCollective ? node::call_text(request.call) : "the message";
+  return {SMDDP_ERR_TIMEOUT, format("%s: timed out after %lld ms in %s, which goes on", function, static_cast<long long>(timeout_ms), what.c_str())};
 }
 
 int64_t limit_of(int64_t timeout_ms, const char* function) {
@@ -34,7 +36,7 @@ smddp_status_t smddp_test(smddp_request_t request, int* done) {
 smddp_status_t smddp_wait(smddp_request_t request, int64_t timeout_ms) {
   return guard([&]() -> Status {
     smddp_request& r = checked(request, "smddp_wait");
-    return wait_until(r, limit_of(timeout_ms, "smddp_wait"), timeout_ms);
+    return wait_until("smddp_wait", r, limit_of(timeout_ms, "smddp_wait"), timeout_ms);
   });
 }
 
@@ -48,7 +50,7 @@ smddp_status_t smddp_wait_all(size_t count, const smddp_request_t* requests, int
     Status first;
     for (size_t i = 0; i < count; ++i) {
       if (!requests[i]) continue;
-      Status status = wait_until(*requests[i], limit, timeout_ms);
+      Status status = wait_until("smddp_wait_all", *requests[i], limit, timeout_ms);
       if (first.ok() && !status.ok()) first = std::move(status);
     }
     return first;

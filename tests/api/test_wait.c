@@ -40,6 +40,7 @@ static void wait_twice(rank_t *rank) {
     const int64_t took = now_ms() - start;
     CHECK(rank, took >= 190 && took < 200 + 500 * TEST_SLOWNESS, "%lld ms instead of 200", (long long)took);
     CHECK_STATUS(rank, SMDDP_ERR_TIMEOUT, smddp_wait_all(1, &request, 50));
+    CHECK(rank, strstr(smddp_last_error(), "smddp_wait_all: timed out after 50 ms in allreduce(1"), "'%s'", smddp_last_error());
     CHECK_STATUS(rank, SMDDP_SUCCESS, smddp_test(request, &done));
     CHECK(rank, !done, "ended without the other rank");
     CHECK(rank, smddp_request_error(request)[0] == '\0', "the operation has an error: %s", smddp_request_error(request));

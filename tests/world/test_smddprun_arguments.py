@@ -96,7 +96,7 @@ class Arguments(smddp_test.TestCase):
                  (("--hosts", "a:x", "-n", "2", "true"), "--hosts"), (("--rsh=ssh", "-n", "2", "true"), "--rsh"),
                  (("--hostfile", "h", "-n", "2", "true"), "--hostfile"), (("--servers", "2", "true"), "--servers needs -n or --hosts"),
                  (("--servers", "0", "-n", "2", "true"), "--servers"), (("--tag", "--no-prefix", "true"), "--no-prefix"),
-                 (("--grace", "-1", "-n", "2", "true"), "-1"))
+                 (("--grace", "-1", "-n", "2", "true"), "-1"), (("--timeout", "nan", "-n", "2", "true"), "nan"))
         for arguments, text in cases:
             with self.subTest(arguments=arguments):
                 result = smddprun(*arguments)

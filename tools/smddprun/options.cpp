@@ -6,7 +6,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <sstream>
@@ -92,10 +94,12 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   ranks->type_name("N")->check(CLI::Range(1, kMaximumRanks).description(""));
   auto* tag_option = app.add_flag("--tag,--tag-output", tag, "Put \"[rank] \" before every line that a rank writes (default)");
   app.add_flag("--no-prefix", no_prefix, "Pass lines on as they are")->excludes(tag_option);
+  // "nan" lies in every range.
+  const CLI::Validator a_number([](std::string& text) { return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is not a number" : std::string(); }, "");
   app.add_option("--grace", options.grace_s, "From SIGTERM to SIGKILL when a job is ended, default 5")
-      ->type_name("SECONDS")->check(CLI::Range(0.0, 1e6).description(""));
+      ->type_name("SECONDS")->check(CLI::Range(0.0, 1e6).description(""))->check(a_number);
   app.add_option("--timeout", options.timeout_s, "End the whole job after this time with status 124; 0: never (default)")
-      ->type_name("SECONDS")->check(CLI::Range(0.0, 1e9).description(""));
+      ->type_name("SECONDS")->check(CLI::Range(0.0, 1e9).description(""))->check(a_number);
   app.add_option("-x", options.exports, "Set a variable for the ranks; repeatable. A bare NAME is accepted: all are passed on anyway")
       ->type_name("NAME=VALUE")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
   auto* hosts_option = app.add_option("--hosts", hosts, "Hosts and how many ranks each takes, default 1; 0: servers alone")->type_name("HOST[:N],…");
