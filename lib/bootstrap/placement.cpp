@@ -129,6 +129,8 @@ bool take_port(const smddp_init_options_t* options, Placement& placement, const 
   const char* master = read_variable("MASTER_PORT", placement.notes);
   if (!master) throw missing(placement, launcher, "port", "SMDDP_BOOTSTRAP_PORT", "MASTER_PORT");
   placement.port = static_cast<int>(integer_variable("MASTER_PORT", master, 1, 65535));
+  // A server started by hand cannot know whether the ranks are torchrun's, which meet above: it asks at all of these ports.
+  if (placement.rank >= placement.size) placement.port_count = std::min(1 + kPortsToTry, 65536 - placement.port);
   if (!store_holds_master_port()) return false;
   placement.notes.push_back("TORCHELASTIC_RUN_ID is set: its store has MASTER_PORT, the ranks meet above it");
   placement.port_count = std::min(kPortsToTry, 65535 - placement.port);

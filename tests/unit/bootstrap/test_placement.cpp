@@ -54,6 +54,15 @@ static void nothing_set_is_one_rank(void**) {
   expect(placement(nullptr), 0, 1, "", 0, 1, "", "one process");
 }
 
+// Started by hand it cannot know whether the ranks are torchrun's, which meet above MASTER_PORT.
+static void a_server_asks_above_the_master_port_too(void**) {
+  set_only({{"SMDDP_SERVERS", "2"}, {"SMDDP_SERVER", "1"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "head"}, {"MASTER_PORT", "29500"}, {"SMDDP_JOB_ID", "mine"}});
+  const Placement p = placement(nullptr, Role::kServer);
+  assert_int_equal(p.rank, 5);
+  assert_int_equal(p.port, 29500);
+  assert_true(p.port_count > 1);
+}
+
 static void plain_variables(void**) {
   set_only({{"RANK", "2"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "head"}, {"MASTER_PORT", "29500"}});
   const Placement p = placement(nullptr);
@@ -287,7 +296,7 @@ int main() {
   set_log_level(Level::kError);
   const CMUnitTest tests[] = {
       cmocka_unit_test(nothing_set_is_one_rank),
-      cmocka_unit_test(plain_variables),
+      cmocka_unit_test(plain_variables), cmocka_unit_test(a_server_asks_above_the_master_port_too),
       cmocka_unit_test(torchrun),
       cmocka_unit_test(smddprun),
       cmocka_unit_test(other_launchers),
