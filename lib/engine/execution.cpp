@@ -152,12 +152,12 @@ bool Execution::issue(uint32_t segment, size_t step_number) {
   return true;
 }
 
-std::string Execution::where() const {
-  return format(" during %s #%u, %s", node::call_text(call_).c_str(), sequence_, route_.name(route_.rank).c_str());
+std::string Execution::where(const node::Board& board) const {
+  return format(" during %s #%u on comm '%s', %s", node::call_text(call_).c_str(), sequence_, board.name.c_str(), route_.name(route_.rank).c_str());
 }
 
 // Looks after a send or receive that is under way; false if it failed.
-bool Execution::check(uint32_t segment, size_t step_number, Status& status) {
+bool Execution::check(uint32_t segment, size_t step_number, const node::Board& board, Status& status) {
   const coll::ScheduleStep& step = schedule_.steps[step_number];
   const transport::Event& event = progress(segment).events[step_number];
   const size_t expected = place(step.kind == StepKind::kSend ? step.inputs[0] : step.target, segment).bytes(element_);
@@ -173,11 +173,11 @@ bool Execution::check(uint32_t segment, size_t step_number, Status& status) {
   }
   if (event.result == transport::Result::kOk || event.result == transport::Result::kTruncated) {
     status = {SMDDP_ERR_MISMATCH, format("mismatch: %s sent %zu bytes where %s expected %zu", route_.name(step.peer).c_str(), event.bytes,
-                                         route_.name(route_.rank).c_str(), expected) + where()};
+                                         route_.name(route_.rank).c_str(), expected) + where(board)};
   } else if (event.result == transport::Result::kPeerFailed) {
-    status = {SMDDP_ERR_PEER_GONE, event.sentence + where()};
+    status = {SMDDP_ERR_PEER_GONE, event.sentence + where(board)};
   } else {
-    status = {SMDDP_ERR_ABORTED, event.sentence + where()};
+    status = {SMDDP_ERR_ABORTED, event.sentence + where(board)};
   }
   return false;
 }
@@ -286,7 +286,7 @@ node::Step Execution::advance(node::Board& board, Status& status) {
           again = true;
         }
         if (p.states[i] != State::kRunning || !p.events[i].done()) continue;
-        if (!check(segment, i, status)) return node::Step::kFailed;
+        if (!check(segment, i, board, status)) return node::Step::kFailed;
         if (disputed_) return node::Step::kAgain;
         again = true;
       }
@@ -307,7 +307,7 @@ node::Step Execution::advance(node::Board& board, Status& status) {
   }
   const std::string why = hopeless(board);
   if (!why.empty()) {
-    status = {SMDDP_ERR_PEER_GONE, why + where()};
+    status = {SMDDP_ERR_PEER_GONE, why + where(board)};
     return node::Step::kFailed;
   }
   return moved ? node::Step::kMoved : node::Step::kAgain;

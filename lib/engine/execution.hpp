@@ -54,14 +54,14 @@ class Execution {
   void open_segment();
   bool is_ready(uint32_t segment, size_t step) const;
   bool issue(uint32_t segment, size_t step);
-  bool check(uint32_t segment, size_t step, Status& status);
+  bool check(uint32_t segment, size_t step, const node::Board& board, Status& status);
   node::Step run_node(node::Board& board, Status& status);
   bool find_node_step();
   node::Call node_call(uint32_t segment, const coll::ScheduleStep& step, const node::Board& board) const;
   Place place(const coll::Slice& slice, uint32_t segment) const;
   void finish(uint32_t segment, size_t step);
   std::string hopeless(const node::Board& board);
-  std::string where() const;
+  std::string where(const node::Board& board) const;
   std::string peers_of(coll::StepKind kind) const;
   int world_rank(int peer) const { return route_.world_ranks[static_cast<size_t>(peer)]; }
 

@@ -30,6 +30,8 @@ class KillPoints(rank_job.TestCase):
         _, world_when, status, sentence = " ".join(said["world"]).split(" ", 3)
         self.assertEqual(status, "SMDDP_ERR_PEER_GONE", job.report())
         self.assertIn(f"rank {dead} ", sentence, job.report())
+        if " during " in sentence:
+            self.assertIn(" on comm '", sentence, job.report())
         self.assertLess(float(world_when) - killed, 5, job.report())
         self.assertLess(float(said["finalized"][1]) - float(world_when), 5, job.report())
 
