@@ -13,19 +13,20 @@ from jobs import free_port, job, main, raises, repeats, same
 
 def init_forms(rank, size, form, port, path):
     """Every documented way to say where the ranks meet."""
-    options = {"rank": rank, "world_size": size, "timeout": timedelta(seconds=60)}
-    if form == "env":
-        os.environ["MASTER_PORT"] = str(port)
-        options = {}
-    elif form == "tcp":
-        options["init_method"] = f"tcp://127.0.0.1:{port}"
-    elif form == "file":
-        options["init_method"] = f"file://{path}"
-    elif form == "tcp store":
-        options["store"] = dist.TCPStore("127.0.0.1", port, size, rank == 0)
-    elif form == "file store":
-        options["store"] = dist.FileStore(path, size)
-    for _ in range(2 if form in ("env", "tcp") else 1):  # a second life in the same process
+    for life in range(2 if form in ("env", "tcp") else 1):  # a second life in the same process
+        # At a port of its own: a rank that is quick would else find the other one's store of the first life.
+        options = {"rank": rank, "world_size": size, "timeout": timedelta(seconds=60)}
+        if form == "env":
+            os.environ["MASTER_PORT"] = str(port + life)
+            options = {}
+        elif form == "tcp":
+            options["init_method"] = f"tcp://127.0.0.1:{port + life}"
+        elif form == "file":
+            options["init_method"] = f"file://{path}"
+        elif form == "tcp store":
+            options["store"] = dist.TCPStore("127.0.0.1", port, size, rank == 0)
+        elif form == "file store":
+            options["store"] = dist.FileStore(path, size)
         dist.init_process_group("smddp", **options)
         assert dist.get_backend() == "smddp" and dist.get_rank() == rank and dist.get_world_size() == size
         tensor = torch.tensor([rank + 1.0])
