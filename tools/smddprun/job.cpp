@@ -49,9 +49,11 @@ bool Job::is_finished() const {
 
 int Job::run() {
   while (!is_finished()) {
-    update_watches();
+    drain_streams();
+    const int wait = wait_ms();
+    update_watches();  // after both, which may have given a sink something to write
     epoll_event events[64];
-    const int count = epoll_wait(epoll_.get(), events, 64, wait_ms());
+    const int count = epoll_wait(epoll_.get(), events, 64, wait);
     for (int i = 0; i < count; ++i) dispatch(events[i].data.u64);
     pass_time();
     judge();
@@ -70,6 +72,16 @@ void Job::watch(int fd, uint64_t source, uint32_t events, bool wanted, bool& wat
   if (epoll_ctl(epoll_.get(), wanted ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, fd, &event) == 0) watched = wanted;
 }
 
+void Job::drain_streams() {
+  for (const std::unique_ptr<RankStream>& stream : streams_) {
+    if (stream->is_open() && stream->sink().broken()) stream->pump();  // closes it, so that the rank learns it from its next write
+    if (!stream->is_open() || !ended_) continue;
+    stream->pump();
+    // No process of the job is left; whoever still holds the other end is a stranger that a rank passed it to.
+    if (stream->is_open() && !stream->sink().full()) stream->close();
+  }
+}
+
 void Job::update_watches() {
   watch(channel_.get(), kKeeper, EPOLLIN, !ended_, watches_keeper_);
   watch(signals_.get(), kSignals, EPOLLIN, true, watches_signals_);
@@ -83,12 +95,6 @@ void Job::update_watches() {
   watch(STDIN_FILENO, kTerminal, EPOLLIN, input_.wants_terminal(), watches_terminal_);
   for (size_t i = 0; i < streams_.size(); ++i) {
     RankStream& stream = *streams_[i];
-    if (stream.is_open() && stream.sink().broken()) stream.pump();  // closes it, so that the rank learns it from its next write
-    if (stream.is_open() && ended_) {
-      stream.pump();
-      // No process of the job is left; whoever still holds the other end is a stranger that a rank passed it to.
-      if (stream.is_open() && !stream.sink().full()) stream.close();
-    }
     if (stream.is_open()) watch(stream.fd(), kStreams + i, EPOLLIN, !stream.sink().full(), stream.watched);
   }
 }

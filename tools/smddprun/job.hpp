@@ -42,6 +42,7 @@ class Job {
   enum Source : uint64_t { kKeeper, kSignals, kTerminal, kTerminalPipe, kOut, kErr, kStreams };
 
   bool is_finished() const;
+  void drain_streams();
   void update_watches();
   void watch(int fd, uint64_t source, uint32_t events, bool wanted, bool& watched);
   int wait_ms();
