@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/signal_block.hpp"
 #include "base/unique_fd.hpp"
 #include "bootstrap/pmix_client.hpp"
 #include "bootstrap/socket.hpp"
@@ -33,12 +34,8 @@ class Asking {
  public:
   Asking(UniqueFd report, int rank, const std::string& key, const std::string& value) {
     if (pmix_is_in_use()) {
-      // The program's signals are for its own threads.
-      sigset_t all, before;
-      sigfillset(&all);
-      pthread_sigmask(SIG_SETMASK, &all, &before);
+      const SignalBlock block;
       std::thread([=, fd = report.release()] { ask(UniqueFd(fd).get(), rank, key, value); }).detach();
-      pthread_sigmask(SIG_SETMASK, &before, nullptr);
       return;
     }
     const pid_t parent = getpid();

@@ -4,10 +4,10 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/signal_block.hpp"
 
 #include <netdb.h>
 #include <pthread.h>
-#include <signal.h>
 
 #include <cerrno>
 #include <chrono>
@@ -66,14 +66,9 @@ void* run(void* argument) {
 
 bool start(const std::shared_ptr<Request>& request) {
   auto owner = std::make_unique<std::shared_ptr<Request>>(request);
-  // The program's signals are for its own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalBlock block;
   pthread_t thread;
-  const bool started = pthread_create(&thread, nullptr, run, owner.get()) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!started) return false;
+  if (pthread_create(&thread, nullptr, run, owner.get()) != 0) return false;
   owner.release();
   pthread_detach(thread);
   return true;

@@ -2,14 +2,13 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/signal_block.hpp"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <csignal>
 
 #include <cerrno>
 #include <system_error>
@@ -49,17 +48,12 @@ Monitor::Monitor(node::Group& group, std::vector<UniqueFd> connections, const st
     else if (errno == ESRCH) group_.mark(static_cast<int>(r), node::RankState::kDead, node::DeathReason::kProcess);
   }
   if (links_) links_->watch(epoll_.get(), kLinks);
-  // All signals go to the program's own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalBlock block;
   try {
     thread_ = std::thread([this] { loop(); });
   } catch (const std::system_error& error) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw Error(SMDDP_ERR_RESOURCE, format("cannot start the monitor thread: %s", error.what()));
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Monitor::~Monitor() { stop(); }

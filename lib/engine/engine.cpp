@@ -2,11 +2,11 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/signal_block.hpp"
 
 #include <sched.h>
 
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
 namespace smddp::engine {
@@ -247,10 +247,7 @@ void Engine::wake_progress() {
 // The operation that wants the thread is posted already: without a thread it goes on in the calls that wait and test, and the next operation
 // tries again. Signals go to the program's own threads; those of faults stay, for callbacks run here.
 void Engine::start_thread() {
-  sigset_t others, before;
-  sigfillset(&others);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&others, fault);
-  pthread_sigmask(SIG_SETMASK, &others, &before);
+  const SignalBlock block({SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP});
   try {
     thread_ = std::thread([this] { progress_loop(); });
   } catch (const std::exception& error) {
@@ -259,7 +256,6 @@ void Engine::start_thread() {
           "cannot start the progress thread: %s; asynchronous operations move only in calls that wait or test", error.what());
     }
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 // Never yields: beside a computing thread that costs far more than it gives. Polls briefly, and as long as sleeping and waking take where

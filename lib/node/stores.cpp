@@ -1,13 +1,13 @@
 #include "node/stores.hpp"
 
 #include "base/clock.hpp"
+#include "base/signal_block.hpp"
 #include "reduce/reduce.hpp"
 
 #include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
-#include <csignal>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -98,16 +98,13 @@ class Exchange {
 };
 
 uint64_t measure(int cpu, int other_cpu) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalBlock block;
   uint64_t from = kNeverStream;
   try {
     const auto exchange = std::make_unique<Exchange>(cpu, other_cpu);
     for (size_t size = std::size(kSizes); size-- > 0 && exchange->streams(size);) from = kSizes[size];
   } catch (const std::exception&) {  // no memory or no thread: whoever needs one next says so
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return from;
 }
 

@@ -1,9 +1,10 @@
 #include "transport/ofi/unmap_watch.hpp"
 
+#include "base/signal_block.hpp"
+
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
-#include <csignal>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -40,16 +41,8 @@ std::unique_ptr<UnmapWatch> UnmapWatch::start() {
 
 UnmapWatch::UnmapWatch(UniqueFd events, UniqueFd stop) : events_(std::move(events)), stop_(std::move(stop)) {
   gone_.reserve(kMostRanges);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::thread([this] { serve(); });
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const SignalBlock block;
+  thread_ = std::thread([this] { serve(); });
 }
 
 UnmapWatch::~UnmapWatch() {
