@@ -68,7 +68,7 @@ core::CallSettings checked(const smddp_call_options_t* options, const char* func
 uint8_t checked_algorithm(const smddp_comm& comm, const smddp_call_options_t* options, const char* function, Collective collective) {
   if (!options || !options->algorithm) return 0;
   try {
-    return static_cast<uint8_t>(&coll::algorithm_named(collective, options->algorithm, comm.shape) - coll::algorithms().data() + 1);
+    return coll::number_of(coll::algorithm_named(collective, options->algorithm, comm.shape));
   } catch (const Error& error) {
     throw Error(error.code(), format("%s: options->algorithm: %s", function, error.what()));
   }

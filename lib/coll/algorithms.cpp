@@ -56,6 +56,10 @@ const std::vector<Algorithm>& algorithms() {
   return table;
 }
 
+uint8_t number_of(const Algorithm& algorithm) { return static_cast<uint8_t>(&algorithm - algorithms().data() + 1); }
+
+const Algorithm* algorithm_of(uint8_t number) { return number && number <= algorithms().size() ? &algorithms()[number - 1u] : nullptr; }
+
 const Algorithm* find_algorithm(Collective collective, const std::string& name) {
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.collective == collective && algorithm.name == name) return &algorithm;

@@ -22,6 +22,10 @@ struct Algorithm {
 
 const std::vector<Algorithm>& algorithms();
 
+// Its place in the table, from 1 on, as calls and messages carry it; and back. 0, as any number that is none of these: NULL.
+uint8_t number_of(const Algorithm& algorithm);
+const Algorithm* algorithm_of(uint8_t number);
+
 // NULL if there is none of this name.
 const Algorithm* find_algorithm(Collective collective, const std::string& name);
 

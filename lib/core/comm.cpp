@@ -113,7 +113,7 @@ void choose_schedule(smddp_comm& comm, const node::Call& call, engine::Request& 
   if (comm.queue->route) {
     const bool collects = call.collective == Collective::kSplit || call.collective == Collective::kDup;
     const size_t element = std::max<size_t>(1, dtype_bytes(call.dtype));
-    const coll::Algorithm* named = call.algorithm ? &coll::algorithms()[call.algorithm - 1u] : nullptr;
+    const coll::Algorithm* named = coll::algorithm_of(call.algorithm);
     const coll::Choice& choice = comm.selection->of(collects ? Collective::kAllgather : call.collective, call.count * element, is_half(call), named);
     algorithm = choice.algorithm;
     ++comm.uses[algorithm];
@@ -277,7 +277,7 @@ Status take_part(smddp_comm& world, const engine::ServerCall& told) {
   engine::Request* request = make_request(world, engine::RequestKind::kCollective, {});
   request->call = engine::expect(told, *world.queue->route);
   request->segment_elements = told.segment_elements;
-  const coll::Algorithm& algorithm = coll::algorithms()[told.algorithm - 1u];
+  const coll::Algorithm& algorithm = *coll::algorithm_of(told.algorithm);
   auto& schedule = world.schedules[{&algorithm, request->call.collective, 0}];
   if (!schedule) schedule = std::make_unique<coll::Schedule>(algorithm.schedule({world.shape, world.rank()}));
   request->schedule = schedule.get();

@@ -13,7 +13,7 @@ void tell_servers(Queue& queue, const Request& request, uint32_t history) {
   told.history = history;
   told.dtype = static_cast<uint16_t>(call.dtype);
   told.op = static_cast<uint16_t>(call.op);
-  told.algorithm = static_cast<uint8_t>(coll::find_algorithm(call.collective, request.schedule->algorithm) - coll::algorithms().data() + 1);
+  told.algorithm = coll::number_of(*coll::find_algorithm(call.collective, request.schedule->algorithm));
   told.named = call.algorithm;
   static_assert(sizeof(told) <= node::kMailInlineBytes);  // then sending never waits
   for (int server = 0; server < request.schedule->servers; ++server) {
@@ -26,7 +26,7 @@ node::Call expect(const ServerCall& told, Route& route) {
   route.sequence = told.sequence - 1;
   route.history = told.history;
   node::Call call;
-  call.collective = coll::algorithms()[told.algorithm - 1u].collective;
+  call.collective = coll::algorithm_of(told.algorithm)->collective;
   call.dtype = static_cast<smddp_dtype_t>(told.dtype);
   call.op = static_cast<smddp_op_t>(told.op);
   call.count = told.count;

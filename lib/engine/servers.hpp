@@ -12,7 +12,7 @@ struct ServerCall {
   uint32_t sequence = 0;
   uint32_t history = 0;  // of all calls before
   uint16_t dtype = 0, op = 0;
-  uint8_t algorithm = 0, named = 0;  // places in coll::algorithms(), from 1; named by the user, 0: none was
+  uint8_t algorithm = 0, named = 0;  // coll::number_of; named by the user, 0: none was
   uint8_t reserved[2] = {};
 };
 

@@ -49,7 +49,7 @@ std::string call_text(const Call& call) {
   if (counts) add(smddp::format("%zu × %s", call.count, dtype_name(call.dtype)));
   if (counts && reduces(call.collective)) add(op_name(call.op));
   if (counts && (has_root_source(call.collective) || has_root_target(call.collective))) add(smddp::format("root %d", call.root));
-  if (call.algorithm && call.algorithm <= coll::algorithms().size()) add(smddp::format("by %s", coll::algorithms()[call.algorithm - 1u].name));
+  if (const coll::Algorithm* algorithm = coll::algorithm_of(call.algorithm)) add(smddp::format("by %s", algorithm->name));
   return collective_name(call.collective) + ("(" + inside + ")");
 }
 

@@ -40,8 +40,7 @@ void MessageTransport::cancel(Event& event, const std::string& sentence) {
     case State::kBroken:
       if (!operation.puts) break;
       operation.state = State::kDraining;
-      set_deadline(operation, operation.outcome, operation.sentence);
-      return;
+      [[fallthrough]];
     case State::kDraining:
       set_deadline(operation, operation.outcome, operation.sentence);
       return;
