@@ -1,8 +1,11 @@
 #include "ranks.h"
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 struct run {
   pthread_mutex_t mutex;
@@ -126,4 +129,15 @@ smddp_comm_t single_rank(void) {
   assert_status(SMDDP_SUCCESS, smddp_init(&options, &world));
   assert_non_null(world);
   return world;
+}
+
+int free_port(void) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t length = sizeof address;
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  assert_true(fd >= 0);
+  assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
+  assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+  close(fd);
+  return ntohs(address.sin_port);
 }

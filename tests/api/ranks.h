@@ -84,6 +84,9 @@ bool status_is(rank_t *rank, const char *file, int line, const char *call, smddp
 int64_t now_ms(void);
 void sleep_ms(int milliseconds);
 
+/* A port that was free a moment ago; asserts. */
+int free_port(void);
+
 /* One rank without a launcher, for tests that need no peers; asserts. */
 smddp_comm_t single_rank(void);
 

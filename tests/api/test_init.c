@@ -205,18 +205,6 @@ static void test_different_sizes(void **state) {
   assert_int_not_equal(starters[0].status, SMDDP_SUCCESS);
 }
 
-/* A port that was free a moment ago. */
-static int free_port(void) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  socklen_t length = sizeof address;
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  assert_true(fd >= 0);
-  assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
-  assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
-  close(fd);
-  return ntohs(address.sin_port);
-}
-
 /* Ranks meet at an address and port that the options give. */
 static void test_address_and_port(void **state) {
   (void)state;

@@ -2,11 +2,8 @@
  * do for ranks on several nodes is tested by tests/world/test_servers.py. */
 #include "ranks.h"
 
-#include <arpa/inet.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 enum { RANKS = 2, SERVERS = 2, MEMBERS = RANKS + SERVERS };
 
@@ -42,18 +39,6 @@ static void *run_member(void *arg) {
 static void run_all(member_t *members, int count) {
   for (int i = 0; i < count; i++) assert_int_equal(pthread_create(&members[i].thread, NULL, run_member, &members[i]), 0);
   for (int i = 0; i < count; i++) pthread_join(members[i].thread, NULL);
-}
-
-/* A port that was free a moment ago. */
-static int free_port(void) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  socklen_t length = sizeof address;
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  assert_true(fd >= 0);
-  assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
-  assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
-  close(fd);
-  return ntohs(address.sin_port);
 }
 
 static void prepare(member_t *members, int64_t timeout_ms) {

@@ -10,6 +10,9 @@ def why_not():
     return None if result.returncode == 0 else "network namespaces are not permitted here: " + result.stderr.decode().strip()
 
 
+FIRST = "10.77.0.1"  # address of host 0, over its first cable
+
+
 class Hosts:
     """Hosts 0 … count − 1, host h with the address 10.77.r.(h + 1) on its device vr, for each r below rails."""
 

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import time
 
+import hosts
 import smddp_test
 
 PROGRAMS = os.path.join(smddp_test.BUILD, "tests", "world", "programs")
@@ -114,6 +115,11 @@ class Job:
         """What each rank wrote and how it ended, for a failing test."""
         return "\n".join(f"rank {rank}: ended {process.poll()}, wrote {self.output[rank][-1500:].decode(errors='replace')!r} and "
                          f"{self.errors[rank][-1500:].decode(errors='replace')!r}" for rank, process in self.ranks.items())
+
+
+def job_on(network, layout, *command, servers=0, **env):
+    """A job over hosts (hosts.py), layout being the host of each rank and then of each server."""
+    return Job(len(layout) - servers, *command, wrap=lambda member: network.wrap(layout[member]), address=hosts.FIRST, servers=servers, env=env)
 
 
 class TestCase(smddp_test.TestCase):

@@ -57,6 +57,15 @@ def start(*command, env=None, **options):
                             **({"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options))
 
 
+def script(folder, name, text):
+    """An executable shell script."""
+    path = os.path.join(folder, name)
+    with open(path, "w") as file:
+        file.write("#!/bin/sh\n" + text)
+    os.chmod(path, 0o755)
+    return path
+
+
 def until(condition, seconds=10, step=0.01):
     """Waits until condition() is true; returns its last value."""
     end = time.monotonic() + seconds

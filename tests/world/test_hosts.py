@@ -11,7 +11,7 @@ import unittest
 import hosts
 import rank_job
 import smddp_test
-from rank_job import Job, program
+from rank_job import job_on, program
 
 ALL = len(sys.argv) > 1 and sys.argv[1] == "all" and bool(sys.argv.pop(1))
 WHY_NOT = hosts.why_not()
@@ -20,10 +20,6 @@ LAYOUTS = ((0, 1), (0, 0, 1, 1), (0, 0, 0, 1), (0, 1, 2))
 COLLECTIVES = ("allreduce", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall", "gather", "scatter", "barrier", "sendrecv")
 # The largest size, by all means and else, and seconds for one collective.
 PROVIDERS = {"net": (64 << 20, 1 << 20, 120), "tcp;ofi_rxm": (64 << 20, 1 << 20, 120), "udp;ofi_rxd": (1 << 20, 16 << 10, 30)}
-
-
-def job_on(network, layout, *command, **env):
-    return Job(len(layout), *command, wrap=lambda rank: network.wrap(layout[rank]), address="10.77.0.1", env=env)
 
 
 @unittest.skipIf(WHY_NOT, WHY_NOT)

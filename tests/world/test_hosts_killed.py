@@ -8,7 +8,7 @@ import unittest
 import hosts
 import rank_job
 import test_kill_points
-from rank_job import Job, program
+from rank_job import job_on, program
 
 WHY_NOT = hosts.why_not()
 LAYOUT = (0, 0, 1, 1)
@@ -22,8 +22,7 @@ class KillPointsOnHosts(test_kill_points.KillPoints):
         self.addCleanup(self.network.close)
 
     def mixed(self, seed):
-        return Job(4, program("mixed"), str(seed), wrap=lambda rank: self.network.wrap(LAYOUT[rank]), address="10.77.0.1",
-                   env={"SMDDP_TIMEOUT_MS": "120000"})
+        return job_on(self.network, LAYOUT, program("mixed"), str(seed), SMDDP_TIMEOUT_MS="120000")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import unittest
 
 import hosts
 import rank_job
-from rank_job import Job, program
+from rank_job import job_on, program
 
 WHY_NOT = hosts.why_not()
 
@@ -21,8 +21,7 @@ class Overlap(rank_job.TestCase):
             self.network.limit(host, "400mbit")
 
     def run_layout(self, layout, provider):
-        with Job(len(layout), program("overlap"), "silent", str(1 << 20), "4", wrap=lambda rank: self.network.wrap(layout[rank]), address="10.77.0.1",
-                 env={"SMDDP_OFI_PROVIDER": provider, "SMDDP_TIMEOUT_MS": "60000"}) as job:
+        with job_on(self.network, layout, program("overlap"), "silent", str(1 << 20), "4", SMDDP_OFI_PROVIDER=provider, SMDDP_TIMEOUT_MS="60000") as job:
             self.assert_ranks_end(job, 60)
             for rank in range(len(layout)):
                 self.assertEqual(job.lines(rank), ["ended 0 1 2 3"], job.report())

@@ -6,7 +6,7 @@ import unittest
 
 import hosts
 import rank_job
-from rank_job import Job, program
+from rank_job import job_on, program
 
 WHY_NOT = hosts.why_not()
 LAYOUT = (0, 1)
@@ -15,8 +15,7 @@ LAYOUT = (0, 1)
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class Rails(rank_job.TestCase):
     def job(self, network, most, seconds, layout=LAYOUT, **env):
-        return Job(len(layout), program("rails"), str(most), str(seconds), wrap=lambda rank: network.wrap(layout[rank]), address="10.77.0.1",
-                   env={"SMDDP_TIMEOUT_MS": "60000", **env})
+        return job_on(network, layout, program("rails"), str(most), str(seconds), **{"SMDDP_TIMEOUT_MS": "60000", **env})
 
     def counters(self, job, rank):
         line = next((line for line in job.lines(rank) if line.startswith("rails ")), "")

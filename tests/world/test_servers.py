@@ -28,8 +28,7 @@ SERVERS = {"SMDDP_ALGORITHM": "allreduce:servers"}
 
 def job_on(network, layout, *command, **env):
     ranks, servers = layout
-    places = ranks + servers
-    return Job(len(ranks), *command, wrap=lambda member: network.wrap(places[member]), address="10.77.0.1", servers=len(servers), env=SERVERS | env)
+    return rank_job.job_on(network, ranks + servers, *command, servers=len(servers), **SERVERS | env)
 
 
 @unittest.skipIf(WHY_NOT, WHY_NOT)

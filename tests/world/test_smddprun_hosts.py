@@ -15,18 +15,10 @@ atexit.register(shutil.rmtree, FOLDER, True)
 PLAIN = os.path.abspath(smddp_test.SMDDPRUN)
 
 
-def script(name, text):
-    path = os.path.join(FOLDER, name)
-    with open(path, "w") as file:
-        file.write("#!/bin/sh\n" + text)
-    os.chmod(path, 0o755)
-    return path
-
-
 # A remote command that becomes the command, as far as anybody can see, and one that waits for it as ssh does.
-BECOMES = script("becomes", 'shift; exec "$@"\n')
-WAITS = script("waits", 'shift; "$@"; exit $?\n')
-smddp_test.SMDDPRUN = script("smddprun", f'case " $* " in *" -n "*) exec {PLAIN} --hosts a:1,b:1,c:4000 --rsh {BECOMES} "$@";; esac\n'
+BECOMES = smddp_test.script(FOLDER, "becomes", 'shift; exec "$@"\n')
+WAITS = smddp_test.script(FOLDER, "waits", 'shift; "$@"; exit $?\n')
+smddp_test.SMDDPRUN = smddp_test.script(FOLDER, "smddprun", f'case " $* " in *" -n "*) exec {PLAIN} --hosts a:1,b:1,c:4000 --rsh {BECOMES} "$@";; esac\n'
                                          f'exec {PLAIN} "$@"\n')
 
 # Only now: they take the name of the program from there.
@@ -78,19 +70,19 @@ class Hosts(smddp_test.TestCase):
         self.assert_says(smddp_test.run(PLAIN, "--rsh", "ssh", "-n", "1", "true"), "--hosts")
 
     def test_remote_command(self):
-        seen = script("seen", f'echo "$@" >> {FOLDER}/words; [ "$1" = -p ] && shift 2; shift; exec "$@"\n')
+        seen = smddp_test.script(FOLDER, "seen", f'echo "$@" >> {FOLDER}/words; [ "$1" = -p ] && shift 2; shift; exec "$@"\n')
         self.assert_status(on_hosts("a,u@b", "true", rsh=f"{seen} -p 22"), 0)
         with open(f"{FOLDER}/words") as file:
             self.assertEqual(sorted(file.read().splitlines()), [f"-p 22 a {PLAIN} --agent", f"-p 22 u@b {PLAIN} --agent"])
 
     def test_greeting_of_a_remote_shell(self):
-        greets = script("greets", 'shift; echo "Welcome!"; printf "no newline"; exec "$@"\n')
+        greets = smddp_test.script(FOLDER, "greets", 'shift; echo "Welcome!"; printf "no newline"; exec "$@"\n')
         result = on_hosts("a,b", "echo", "hello", rsh=greets)
         self.assert_status(result, 0)
         self.assertEqual(sorted(result.stdout.splitlines()), [b"[0] hello", b"[1] hello"])
 
     def test_remote_command_that_fails(self):
-        refuses = script("refuses", '[ "$1" = b ] && { echo "no way to b" >&2; exit 255; }; shift; exec "$@"\n')
+        refuses = smddp_test.script(FOLDER, "refuses", '[ "$1" = b ] && { echo "no way to b" >&2; exit 255; }; shift; exec "$@"\n')
         for rsh, words in ((refuses, ("no way to b", "host b: the remote command ended with status 255")),
                            (FOLDER + "/absent", ("cannot run", "status 127")), ("true", (": the remote command ended with status 0",))):
             with self.subTest(rsh=rsh):
@@ -102,14 +94,14 @@ class Hosts(smddp_test.TestCase):
                     self.assert_says(result, text)
 
     def test_remote_command_that_hangs(self):
-        hangs = script("hangs", '[ "$1" = b ] && exec sleep 300; shift; exec "$@"\n')
+        hangs = smddp_test.script(FOLDER, "hangs", '[ "$1" = b ] && exec sleep 300; shift; exec "$@"\n')
         result = on_hosts("a,b", "--timeout", "1", "--grace", "1", "sleep", "60", rsh=hangs)
         self.assert_status(result, 124)
         self.assertLess(result.seconds, 15)
 
     def test_folder_that_is_not_there(self):
         with tempfile.TemporaryDirectory() as folder:
-            gone = script("gone", f'rmdir {folder}/x 2>/dev/null; shift; exec "$@"\n')
+            gone = smddp_test.script(FOLDER, "gone", f'rmdir {folder}/x 2>/dev/null; shift; exec "$@"\n')
             os.mkdir(folder + "/x")
             result = on_hosts("a", "true", rsh=gone, cwd=folder + "/x")
         self.assert_status(result, 125)

@@ -15,21 +15,13 @@ atexit.register(shutil.rmtree, FOLDER, True)
 RANK = os.path.join(smddp_test.BUILD, "tests", "world", "rank_program")
 
 
-def script(name, text):
-    path = os.path.join(FOLDER, name)
-    with open(path, "w") as file:
-        file.write("#!/bin/sh\n" + text)
-    os.chmod(path, 0o755)
-    return path
-
-
 # smddprun takes the server that lies beside it: here one that says what it was told.
 TOLD = os.path.join(FOLDER, "smddprun")
 shutil.copy(smddp_test.SMDDPRUN, TOLD)
-script("smddp-server", 'echo "$1 $SMDDP_SERVER/$SMDDP_SERVERS for $WORLD_SIZE on ${0%/*}${RANK:+ rank}${LOCAL_RANK:+ local}${SMDDP_BOOTSTRAP_FD:+ fd} '
+smddp_test.script(FOLDER, "smddp-server", 'echo "$1 $SMDDP_SERVER/$SMDDP_SERVERS for $WORLD_SIZE on ${0%/*}${RANK:+ rank}${LOCAL_RANK:+ local}${SMDDP_BOOTSTRAP_FD:+ fd} '
                        '${SMDDP_JOB_ID:+job} ${SMDDP_BOOTSTRAP_PORT:+port}"; exec sleep 300\n')
 # Each host has programs of its own.
-REMOTE = script("remote", f'mkdir -p {FOLDER}/$1 && cp {FOLDER}/smddp* {FOLDER}/$1 && exec {FOLDER}/$1/smddprun "$3"\n')
+REMOTE = smddp_test.script(FOLDER, "remote", f'mkdir -p {FOLDER}/$1 && cp {FOLDER}/smddp* {FOLDER}/$1 && exec {FOLDER}/$1/smddprun "$3"\n')
 LIBRARY = os.path.abspath(os.path.join(smddp_test.BUILD, "lib"))
 ENVIRONMENT = smddp_test.environment(LD_LIBRARY_PATH=LIBRARY)
 # Ranks stay until the servers have spoken.
@@ -72,7 +64,7 @@ class Servers(smddp_test.TestCase):
             self.assert_says(result, words)
 
     def test_job_with_servers(self):
-        for options in (("-n", "2"), ("--hosts", "a:1,b:1", "--rsh", script("plain", 'shift; exec "$@"\n'))):
+        for options in (("-n", "2"), ("--hosts", "a:1,b:1", "--rsh", smddp_test.script(FOLDER, "plain", 'shift; exec "$@"\n'))):
             result = smddprun("--servers", "2", *options, RANK, "sum")
             self.assert_status(result, 0)
             self.assertLess(result.seconds, 20)
