@@ -1,4 +1,4 @@
-// The faults that tests of packets over loopback draw from a seed.
+// The faults that tests over loopback draw from a seed.
 #pragma once
 
 #include "transport/loopback/hub.hpp"
@@ -6,6 +6,17 @@
 #include <cstdint>
 
 namespace test {
+
+// Few, for traffic that is to be over soon.
+inline smddp::transport::loopback::Faults few_faults(uint64_t seed) {
+  smddp::transport::loopback::Faults faults;
+  faults.seed = seed;
+  faults.delay = 0.1;
+  faults.reorder = true;
+  faults.duplicate = 0.05;
+  faults.again = 0.1;
+  return faults;
+}
 
 inline smddp::transport::loopback::Faults packet_faults(uint64_t seed) {
   smddp::transport::loopback::Faults faults;

@@ -1,11 +1,11 @@
 // smddp-info: what smddp_info(3) knows, for people and for programs. Invariant: unless it is asked for the job, it starts none and needs none.
+#include "../command_line.hpp"
 #include "job.hpp"
 #include "schedule.hpp"
 #include "text.hpp"
 
 #include <smddp/smddp.h>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -71,8 +71,7 @@ int print_sections(const std::vector<const Section*>& sections, bool as_json) {
 int main(int argc, char** argv) {
   CLI::App app("Describes the library, this machine, the parameters, the launcher, and schedules of collectives.", "smddp-info");
   app.footer(kFooter);
-  app.set_help_flag("-h,--help", "Print this text");
-  bool as_json = false, job = false, version = false;
+  bool as_json = false, job = false;
   bool chosen[std::size(kSections)] = {};
   app.add_flag("--json", as_json, "Print JSON");
   app.add_flag("--build", chosen[0], "Version, compiler, SIMD targets, features");
@@ -81,24 +80,9 @@ int main(int argc, char** argv) {
   app.add_flag("--launcher", chosen[3], "Rank, size and address that smddp_init would take, and from where");
   app.add_flag("--providers", chosen[4], "libfabric's providers here, measured, and which one a job would take");
   app.add_flag("--job", job, "Instead: nodes, transports and algorithms of a job, which all its ranks start");
-  app.add_flag("--version", version, "Print the version of the library");
   ScheduleOptions schedule;
   add_schedule_options(app, schedule);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "smddp-info: %s (smddp-info --help)\n", error.what());
-    return kUsage;
-  }
-  if (version) {
-    int major = 0, minor = 0, patch = 0;
-    smddp_version(&major, &minor, &patch);
-    std::printf("smddp-info %d.%d.%d\n", major, minor, patch);
-    return 0;
-  }
+  if (const std::optional<int> status = parse_command_line(app, argc, argv, kUsage)) return *status;
   if (!schedule.collective.empty()) return print_schedule(schedule, as_json);
   if (job) return print_job(as_json);
   std::vector<const Section*> sections;

@@ -1,7 +1,8 @@
 // smddp-server: a server of a job, which reduces for its ranks.
+#include "../command_line.hpp"
+
 #include <smddp/smddp.h>
 
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 
@@ -34,25 +35,9 @@ bool may_follow(smddp_status_t status) {
 int main(int argc, char** argv) {
   CLI::App app("Reduces for the ranks of a job, of which it is none.", "smddp-server");
   app.footer(kFooter);
-  app.set_help_flag("-h,--help", "Print this text");
-  bool again = false, version = false;
+  bool again = false;
   app.add_flag("--again", again, "Serve the ranks again when they start again, until a signal ends this process");
-  app.add_flag("--version", version, "Print the version of the library");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "smddp-server: %s (smddp-server --help)\n", error.what());
-    return kUsage;
-  }
-  if (version) {
-    int major = 0, minor = 0, patch = 0;
-    smddp_version(&major, &minor, &patch);
-    std::printf("smddp-server %d.%d.%d\n", major, minor, patch);
-    return 0;
-  }
+  if (const std::optional<int> status = parse_command_line(app, argc, argv, kUsage)) return *status;
   smddp_status_t status;
   do {
     status = smddp_serve(nullptr);

@@ -14,6 +14,16 @@
 
 namespace test {
 
+// A request as core makes it.
+inline engine::Request* new_request(const std::shared_ptr<engine::Engine>& engine, engine::RequestKind kind, int64_t timeout_ms) {
+  engine::Request* request = engine::take_request();
+  request->kind = kind;
+  request->engine = engine;
+  request->timeout_ms = timeout_ms;
+  request->deadline = deadline_after_ms(timeout_ms);
+  return request;
+}
+
 // The same for all members.
 struct CommPlan {
   std::vector<int> world_ranks;     // by rank

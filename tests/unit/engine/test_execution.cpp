@@ -4,6 +4,7 @@
 #include "coll/algorithms.hpp"
 #include "engine/execution.hpp"
 #include "protocol/ranks.hpp"
+#include "transport/faults.hpp"
 #include "transport/loopback/loopback.hpp"
 
 #include <sched.h>
@@ -276,12 +277,7 @@ void every_algorithm_on_a_faulty_network(void**) {
   std::mt19937_64 random(g_seed);
   std::printf("seed %llu\n", static_cast<unsigned long long>(g_seed));
   for (const auto& labels : kShapes) {
-    transport::loopback::Faults faults;
-    faults.seed = random();
-    faults.delay = 0.1;
-    faults.reorder = true;
-    faults.duplicate = 0.05;
-    faults.again = 0.1;
+    const transport::loopback::Faults faults = test::few_faults(random());
     const coll::Shape shape = coll::Shape::of_labels(labels);
     const std::vector<Round> rounds = random_rounds(random, shape, g_rounds);
     const std::string problem = run_world(labels, faults, all_of(rounds));

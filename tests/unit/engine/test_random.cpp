@@ -118,14 +118,7 @@ class Rank {
     return posted;
   }
 
-  engine::Request* request(engine::RequestKind kind) {
-    engine::Request* made = engine::take_request();
-    made->kind = kind;
-    made->engine = engine_;
-    made->timeout_ms = kTimeoutMs;
-    made->deadline = deadline_after_ms(kTimeoutMs);
-    return made;
-  }
+  engine::Request* request(engine::RequestKind kind) { return test::new_request(engine_, kind, kTimeoutMs); }
 
   std::unique_ptr<Buffer> buffer(size_t bytes) { return std::make_unique<Buffer>(bytes, node_.arena(), place_.local, below(4) == 0); }
 

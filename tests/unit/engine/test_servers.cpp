@@ -3,6 +3,7 @@
 // engine; servers learn of every call from rank 0 alone, and results equal a plain reference. SMDDP_TEST_SEED changes the random part.
 #include "engine/servers.hpp"
 #include "loopback_world.hpp"
+#include "transport/faults.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -78,14 +79,7 @@ class Member {
     engine_->cancel(*comm_->queue, {SMDDP_ERR_ABORTED, "the test is over"});
   }
 
-  engine::Request* request(engine::RequestKind kind) {
-    engine::Request* made = engine::take_request();
-    made->kind = kind;
-    made->engine = engine_;
-    made->timeout_ms = kTimeoutMs;
-    made->deadline = deadline_after_ms(kTimeoutMs);
-    return made;
-  }
+  engine::Request* request(engine::RequestKind kind) { return test::new_request(engine_, kind, kTimeoutMs); }
 
   std::string finish(engine::Request* request) {
     engine_->submit(*comm_->queue, *request, false);
@@ -200,12 +194,7 @@ void also_on_a_faulty_network(void**) {
   std::printf("SMDDP_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   std::mt19937_64 random(seed);
   for (const auto& labels : kLabels) {
-    transport::loopback::Faults faults;
-    faults.seed = random();
-    faults.delay = 0.1;
-    faults.reorder = true;
-    faults.duplicate = 0.05;
-    faults.again = 0.1;
+    const transport::loopback::Faults faults = test::few_faults(random());
     const std::string problem = run_world(labels, 1 + static_cast<int>(random() % 3), faults, draw_rounds(random, 40));
     if (!problem.empty()) fail_msg("%s", problem.c_str());
   }
